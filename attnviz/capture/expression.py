@@ -1,0 +1,86 @@
+"""Expression: how a score came about, as watched, from the product to what softmax received."""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from attnviz.capture.recording import hidden
+
+BIAS = "position bias"
+CONTENT_TO_POSITION = "content to position"
+POSITION_TO_CONTENT = "position to content"
+TURNED = {CONTENT_TO_POSITION: POSITION_TO_CONTENT, POSITION_TO_CONTENT: CONTENT_TO_POSITION}
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A score as terms: products of queries and keys, biases added to them, a cap, a mask.
+
+    Shapes are as the model has them, (..., query, key), with any axes for batch and head.
+    """
+
+    products: tuple[tuple[Tensor, Tensor, float], ...]  # q (..., query, d), k (..., key, d), factor
+    biases: tuple[tuple[str, Tensor], ...] = ()  # (what it is, (..., query, key))
+    inner: "Expression | None" = None  # what tanh was taken of
+    outer: float = 1.0  # the factor on that tanh
+    masks: tuple[Tensor, ...] = field(default=())  # True where allowed
+
+    def times(self, factor: float) -> "Expression":
+        return replace(
+            self,
+            products=tuple((q, k, scale * factor) for q, k, scale in self.products),
+            biases=tuple((name, bias * factor) for name, bias in self.biases),
+            outer=self.outer * factor,
+        )
+
+    def plus(self, bias: Tensor) -> "Expression":
+        """With a tensor added: a bias, a mask of very low numbers, or both at once."""
+        away = hidden(bias)
+        kept = torch.where(away, 0, bias) if bool(away.any()) else bias
+        return replace(
+            self,
+            biases=(*self.biases, (BIAS, kept)) if bool(kept.any()) else self.biases,
+            masks=(*self.masks, ~away) if bool(away.any()) else self.masks,
+        )
+
+    def gathered(self, result: Tensor) -> "Expression":
+        """A product looked up by relative position (DeBERTa): from here on a term of its own."""
+        return Expression(products=(), biases=((CONTENT_TO_POSITION, result),))
+
+    def transposed(self) -> "Expression | None":
+        """A term of keys by queries, turned to queries by keys."""
+        if self.products or self.inner or self.masks:
+            return None
+        turned = {
+            CONTENT_TO_POSITION: POSITION_TO_CONTENT,
+            POSITION_TO_CONTENT: CONTENT_TO_POSITION,
+        }
+        return replace(self, biases=tuple((turned.get(n, n), b.mT) for n, b in self.biases))
+
+    def join(self, other: "Expression") -> "Expression | None":
+        if self.inner or other.inner:
+            return None
+        return replace(
+            self,
+            products=self.products + other.products,
+            biases=self.biases + other.biases,
+            masks=self.masks + other.masks,
+        )
+
+    def masked(self, allowed: Tensor) -> "Expression":
+        return replace(self, masks=(*self.masks, allowed))
+
+    def tanh(self) -> "Expression | None":
+        if self.inner or self.masks:
+            return None
+        return Expression(products=(), inner=self)
+
+    @property
+    def softcap(self) -> float | None:
+        return self.outer if self.inner else None
+
+    @property
+    def core(self) -> "Expression":
+        """The product before any cap, with its whole factor."""
+        return self.inner.times(self.outer) if self.inner else self

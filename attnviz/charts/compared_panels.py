@@ -1,0 +1,207 @@
+"""What of two heads is drawn side by side: rows, keys, numbers, masks and the scales they share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.charts import packing
+from attnviz.charts.describe import NOTHING, UNDEFINED, findings
+from attnviz.charts.palettes import ramp
+from attnviz.charts.scales import ColourScale, WeightColour, score_scale, short, weight_scale
+from attnviz.charts.scene import Scene, check_query, facing, nice_top, window_of
+from attnviz.comparison import (
+    difference,
+    quantity,
+    row_distances,
+    same_keys,
+    same_queries,
+    why_apart,
+)
+
+if TYPE_CHECKING:
+    from attnviz.head import Head
+
+
+WHOLE = 224  # tokens up to which a text is drawn whole: three maps of it fit beside each other
+WINDOW = 192  # rows and keys drawn of a longer one
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One map.
+
+    Attributes:
+        letter: "a", "b", or "d" for the difference.
+        title: above the map; a reader's own words may be in it.
+        scene: its tokens; for the difference, those of A.
+        values: (row, key) what the colours stand for.
+        reason: (row, key) numbers of MASK_REASONS; 0 where there is a number.
+        attends: (row,) bool.
+        scale: its colours.
+    """
+
+    letter: str
+    title: str
+    scene: Scene
+    values: NDArray[np.float64]
+    reason: NDArray[np.uint8]
+    attends: NDArray[np.bool_]
+    scale: ColourScale
+
+    @cached_property
+    def shown(self) -> NDArray[np.bool_]:
+        return self.reason == 0
+
+    @cached_property
+    def packed(self) -> list[str]:
+        """The numbers, a text a row."""
+        reason = np.where(self.attends[:, None], self.reason, packing.NOTHING)
+        return packing.pack(packing.encode(self.values, reason))
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """The maps of two heads, and what they have in common.
+
+    Attributes:
+        each: A, B, and the difference where there is one.
+        linked: the rows of A and of B are the same tokens, and are read together.
+        of: what is compared, a name in `attnviz.comparison.QUANTITIES`.
+    """
+
+    each: Sequence[Panel]
+    linked: bool
+    of: str
+
+    @property
+    def apart(self) -> bool:
+        """Whether there is no difference."""
+        return len(self.each) == 2
+
+    @cached_property
+    def domain(self) -> tuple[float, float]:
+        """The numbers that bars span: of all rows of both sides, so that they can be compared."""
+        drawn = np.concatenate([p.values[p.shown] for p in self.each[:2]])
+        drawn = drawn[np.isfinite(drawn)]
+        below, above = drawn[drawn < 0], drawn[drawn > 0]
+        low = -nice_top(below) if below.size else 0.0
+        return low, nice_top(above) if above.size or not below.size else 0.0
+
+    @cached_property
+    def said(self) -> list[list[str]]:
+        """What each drawn row of A and of B attends to most, in words."""
+        said = [_said(panel) for panel in self.each[:2]]
+        if not self.apart:
+            far = row_distances(*(panel.scene.part for panel in self.each[:2])).total_variation
+            for place, total in enumerate(far.tolist()):
+                if np.isfinite(total):
+                    said[1][place] += f"  Total variation {short(total)}."
+        return said
+
+    @property
+    def notes(self) -> list[str]:
+        """What of the texts is not drawn; said once where it is the same for both."""
+        notes = [panel.scene.note for panel in self.each[:2]]
+        if notes[0] == notes[1]:
+            return [notes[0]] if notes[0] else []
+        return [f"{name}: {note}" for name, note in zip("AB", notes, strict=True) if note]
+
+
+def panels(
+    a: "Head",
+    b: "Head",
+    *,
+    query: int,
+    other_query: int | None,
+    of: str,
+    colour: WeightColour,
+    names: tuple[str, str],
+    near: int | None = None,
+) -> Panels:
+    """The maps of two heads; arguments as for `attnviz.charts.compared.compared`."""
+    linked, alike = same_queries(a, b), same_keys(a, b)
+    queries = (query, query if linked or other_query is None else other_query)
+    for head, place in zip((a, b), queries, strict=True):
+        check_query(head, place)
+    scenes = _scenes((a, b), queries, near, together=linked or alike)
+    values = [quantity(scene.part, of)[:, scene.keys] for scene in scenes]
+    scale = _shared(values, scenes, of, colour)
+    both = [
+        Panel(letter, name, scene, numbers, scene.reason, scene.attends, scale)
+        for letter, name, scene, numbers in zip("ab", names, scenes, values, strict=True)
+    ]
+    if why_apart(a, b):
+        return Panels(both, linked, of)
+    return Panels([*both, _difference(both, of)], linked, of)
+
+
+def _scenes(
+    heads: "tuple[Head, Head]", queries: tuple[int, int], near: int | None, *, together: bool
+) -> list[Scene]:
+    long = [max(head.allowed.shape) > WHOLE for head in heads]
+    if together:  # the sides that they share are cut alike
+        long = [any(long)] * 2
+    return [
+        _scene(head, query, near, cut)
+        for head, query, cut in zip(heads, queries, long, strict=True)
+    ]
+
+
+def _scene(head: "Head", query: int, near: int | None, cut: bool) -> Scene:
+    queries, keys = head.allowed.shape
+    rows, columns = np.arange(queries), np.arange(keys)
+    if cut:
+        middle = facing(query, queries, keys) if near is None or near >= keys else near
+        rows, columns = _around(query, queries), _around(middle, keys)
+    return Scene(head, query, rows, columns, None, "weight")
+
+
+def _around(middle: int, count: int) -> NDArray[np.int64]:
+    """The places of the window around one of them, or as near as the ends allow."""
+    first, last = window_of(middle, count, WINDOW)
+    return np.arange(first, last + 1)
+
+
+def _shared(
+    values: list[NDArray[np.float64]], scenes: list[Scene], of: str, colour: WeightColour
+) -> ColourScale:
+    """One scale for both sides."""
+    drawn = np.concatenate([v.ravel() for v in values])
+    if of == "weights":
+        return weight_scale(drawn, np.concatenate([scene.sink for scene in scenes]), colour)
+    return score_scale(drawn, None, "row" if of == "relative" else "zero")
+
+
+def _difference(both: list[Panel], of: str) -> Panel:
+    a, b = both
+    found = difference(a.scene.part, b.scene.part, of)
+    values = found.values[:, a.scene.keys]
+    reason = np.where(a.reason > 0, a.reason, b.reason)
+    reach = nice_top(values[reason == 0])
+    title = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
+        of, "Difference, relative to the row's largest"
+    )
+    scale = ColourScale(
+        title, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
+    )
+    return Panel("d", "B \u2212 A", a.scene, values, reason, a.attends & b.attends, scale)
+
+
+def _said(panel: Panel) -> list[str]:
+    scene = panel.scene
+    said = []
+    for label, position, found in zip(
+        scene.query_labels, scene.rows.tolist(), findings(scene), strict=True
+    ):
+        name = f'{panel.letter.upper()}: "{label}" ({position})'
+        if found == NOTHING:
+            said.append(f"{name} attends to nothing.")
+        elif found == UNDEFINED:
+            said.append(f"{name} has undefined weights.")
+        else:
+            said.append(f"{name} attends most to {found}.")
+    return said

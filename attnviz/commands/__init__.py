@@ -1,0 +1,1 @@
+"""The commands of `python -m attnviz`, a module each."""

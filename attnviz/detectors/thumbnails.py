@@ -1,0 +1,69 @@
+"""Thumbnails: the weights of every head of a stack as small maps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.capture.pieces import Heads, row_pieces
+from attnviz.overview import block_maxima
+
+if TYPE_CHECKING:
+    from attnviz.capture.result import Capture
+
+PIXELS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnails:
+    """Small maps of all heads of a stack.
+
+    Attributes:
+        cells: (layer, head, y, x) float16, the largest weight of each block of tokens, 0 to 1;
+            NaN where all of a block is masked, and for heads that there are not.
+        block: how many tokens a pixel stands for, along either side. 1: each is one weight.
+    """
+
+    cells: NDArray[np.float16]
+    block: int
+
+
+def thumbnails(
+    capture: "Capture",
+    stack: str | None = None,
+    *,
+    pixels: int = PIXELS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Thumbnails:
+    """The weights of every head, a pixel a cell up to `pixels` tokens, then block maxima: a
+    maximum shows a single strong cell that a mean would drown. It is no weight of anything.
+
+    Args:
+        progress: called with (done, total) after each layer.
+
+    >>> import attnviz
+    >>> capture = attnviz.capture(attnviz.load("planted-circuit"), "the cat sat")
+    >>> thumbnails(capture).cells.shape, thumbnails(capture, pixels=2).block
+    ((2, 3, 4, 4), 2)
+    """
+    numbers = capture.layers(stack)
+    blocks = [capture.block(layer, stack) for layer in numbers]
+    queries, keys = blocks[0].queries, blocks[0].keys
+    size = -(-max(queries, keys) // pixels)
+    heads = max(block.heads for block in blocks)
+    shape = (max(numbers) + 1, heads, -(-queries // size), -(-keys // size))
+    cells = np.full(shape, np.nan, np.float16)
+    for done, block in enumerate(blocks, start=1):
+        ready = Heads(block)
+        for rows in row_pieces(queries, block.heads, keys, of=size):
+            piece = ready.piece(range(rows.start, rows.stop))
+            np.copyto(piece.weights, -1, where=~piece.allowed)  # the piece is ours alone
+            largest = block_maxima(piece.weights, size)
+            at = rows.start // size
+            small = np.where(largest < 0, np.nan, largest)
+            cells[block.layer, : block.heads, at : at + small.shape[1], : small.shape[2]] = small
+        if progress:
+            progress(done, len(blocks))
+    return Thumbnails(cells, size)

@@ -1,0 +1,201 @@
+"""View: something that was drawn, with its numbers and with all it takes to make them again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.head import MASK_REASONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REASON = "mask_reason"
+WHY_MASKED = "why a cell is masked, by its place in names; 0 is allowed"
+"""The quantity that says why a cell is masked; a table has its names, not its numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a view's arrays.
+
+    Attributes:
+        name: such as "query".
+        places: (n,) what is counted along it: positions, layers, heads; from 0.
+        columns: more about each place, such as its token, (n,) each; a table has them beside it.
+    """
+
+    name: str
+    places: NDArray[np.int64]
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """One array of a view.
+
+    Attributes:
+        values: the numbers, in the order of `axes`.
+        axes: names of the view's axes, in their order there.
+        unit: unit and range, in words.
+        masked: whether cells with a mask reason hold nothing; -inf stands for it in the array.
+    """
+
+    values: NDArray
+    axes: tuple[str, ...]
+    unit: str = ""
+    masked: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A picture, its numbers, where they come from, and Python that makes them again.
+
+    Attributes:
+        title: what is shown, in a few words.
+        finding: what is to be seen in it, as sentences: the alt text of the picture.
+        axes: in the order that every array has them.
+        made: works out the arrays, {name: Quantity}; see `quantities`.
+        drawn: makes the Altair chart; see `chart`.
+        source: model, input, place, what-ifs, versions: see `provenance`.
+        script: Python that makes the same arrays.
+        stem: a name for a file, without its ending: letters, digits, dots and dashes.
+        table: what a page shows beside the picture, in words and numbers: (headings, rows).
+        flexible: whether the picture answers to the width that it is given.
+        pictured: whether there is a picture at all.
+    """
+
+    title: str
+    finding: str
+    axes: Sequence[Axis]
+    made: Callable[[], Mapping[str, Quantity]]
+    drawn: Callable[[], Any]
+    source: Mapping[str, Any]
+    script: str
+    stem: str
+    table: Callable[[], "pd.DataFrame"] | None = None
+    flexible: bool = False
+    pictured: bool = True
+
+    @cached_property
+    def quantities(self) -> Mapping[str, Quantity]:
+        return self.made()
+
+    @property
+    def arrays(self) -> dict[str, NDArray]:
+        """{name: array}: every number of the view, and the places along its axes."""
+        places = {f"{axis.name}_places": axis.places for axis in self.axes}
+        return {name: q.values for name, q in self.quantities.items()} | places
+
+    @cached_property
+    def chart(self) -> Any:
+        """The picture, an Altair chart."""
+        return self.drawn()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of file that there are of this view."""
+        from attnviz.export.files import KINDS
+
+        drawn = () if self.pictured else ("svg", "png", "html")
+        data = () if self.quantities else ("csv", "parquet", "npz", "json")
+        written = () if self.script else ("py",)
+        return [kind for kind in KINDS if kind not in (*drawn, *data, *written)]
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Where the numbers come from, as JSON has it: the source, the axes with every token, the
+        arrays with their units and axis order, the finding and the script."""
+        from attnviz.export.provenance import complete
+
+        return complete(self)
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """All numbers as one table, a row a cell.
+
+        Columns: for each axis its place (counted from 0) and what is known of it, such as
+        `query_token`; `mask`, why a cell is masked, "" where it is not; every array by its name,
+        -inf where masked. Column names are fixed words: tokens stand in cells alone.
+        """
+        import pandas as pd
+
+        shape = tuple(len(axis.places) for axis in self.axes)
+        columns: dict[str, Any] = {}
+        for number, axis in enumerate(self.axes):
+            for name, values in {axis.name: axis.places, **axis.columns}.items():
+                along = np.asarray(values, None if name == axis.name else object)
+                spread = along.reshape([-1 if i == number else 1 for i in range(len(shape))])
+                columns[name] = np.broadcast_to(spread, shape).ravel()
+        for name, quantity in self.quantities.items():
+            spread = self._spread(quantity, shape)
+            if name == REASON:
+                names = np.array(["", *MASK_REASONS[1:]], object)
+                columns["mask"] = names[spread.ravel()]
+            else:
+                columns[name] = spread.ravel()
+        frame = pd.DataFrame(columns)
+        return frame.infer_objects()
+
+    def _spread(self, quantity: Quantity, shape: tuple[int, ...]) -> NDArray:
+        sides = [
+            length if axis.name in quantity.axes else 1
+            for axis, length in zip(self.axes, shape, strict=True)
+        ]
+        return np.broadcast_to(quantity.values.reshape(sides), shape)
+
+    def wide(self, name: str) -> "pd.DataFrame":
+        """One array as a matrix with named rows and columns.
+
+        A name is the place and the token, `0:the`: equal tokens stay apart, and no two columns
+        are called the same.
+        """
+        import pandas as pd
+
+        quantity = self._known(name)
+        first, second = (axis for axis in self.axes if axis.name in quantity.axes)
+        frame = pd.DataFrame(quantity.values, index=_names(first), columns=_names(second))
+        return frame.rename_axis(index=first.name, columns=second.name)
+
+    def _known(self, name: str) -> Quantity:
+        from attnviz.errors import BadInput
+
+        matrices = [n for n, q in self.quantities.items() if len(q.axes) == 2]
+        if name not in matrices:
+            raise BadInput(
+                what=f"There is no matrix {name!r} in this view.",
+                todo=f"Choose one of {', '.join(matrices)}.",
+            )
+        return self.quantities[name]
+
+    def data(self, kind: str) -> bytes:
+        """The view as the bytes of a file of this kind, a name in `attnviz.export.KINDS`."""
+        from attnviz.export.files import data
+
+        return data(self, kind)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view into a file; its ending says what it will hold."""
+        from attnviz.export.files import save
+
+        return save(self, path)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        from attnviz.export.notebook import bundle
+
+        return bundle(self)
+
+    def __repr__(self) -> str:
+        return f"<View {self.title}>"
+
+
+def _names(axis: Axis) -> list[str]:
+    tokens = axis.columns.get(f"{axis.name}_token", [""] * len(axis.places))
+    return [
+        f"{place}:{token}" if token else str(place)
+        for place, token in zip(axis.places.tolist(), tokens, strict=True)
+    ]

@@ -1,0 +1,175 @@
+"""One what-if run: what it changed in the model, against the baseline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from attnviz.capture.block import Block
+from attnviz.capture.forward import capture as capture_model
+from attnviz.capture.forward import outputs_kept
+from attnviz.capture.forward import run as run_model
+from attnviz.capture.receipt import verify
+from attnviz.capture.recording import Call
+from attnviz.capture.result import Capture
+from attnviz.capture.stack import Places
+from attnviz.errors import BadInput
+from attnviz.interventions import engine
+from attnviz.interventions.kinds import Intervention
+from attnviz.interventions.shortcut import later_positions
+from attnviz.softmax import Array
+
+if TYPE_CHECKING:
+    from attnviz.models import LoadedModel
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run under what-ifs.
+
+    Attributes:
+        baseline, capture: without and with. `capture.head(...)` is a head as the what-ifs left
+            it; layers and positions that nothing could change are the baseline's.
+        interventions: what was done.
+        from_layer, from_position: where the run began.
+    """
+
+    baseline: Capture
+    capture: Capture
+    interventions: tuple[Intervention, ...]
+    from_layer: int
+    from_position: int
+
+    @property
+    def logits(self) -> Array | None:
+        """(position, vocabulary), unit-less, of the positions that the capture keeps."""
+        return self.capture.logits
+
+    @cached_property
+    def kl(self) -> float:
+        """KL(baseline || what-if) of the output distribution at the last position kept, in nats,
+        0 or more; NaN for a model without a language-modelling head."""
+        return kl(self.baseline.logits, self.capture.logits)
+
+    @cached_property
+    def total_variation(self) -> float:
+        """Half the summed change of the output distribution at the last position kept, 0 to 1."""
+        return total_variation(self.baseline.logits, self.capture.logits)
+
+    @cached_property
+    def state_change(self) -> Array:
+        """(position,) 1 minus the cosine of the last hidden state before and after, 0 to 2; empty
+        for a model that puts out logits."""
+        before, after = self.baseline.states, self.capture.states
+        if before is None or after is None:
+            return np.zeros(0, np.float32)
+        return cosine_distance(before, after)
+
+    def logit_change(self, token_id: int) -> float:
+        """How far one token's logit moves at the last position kept, unit-less."""
+        before, after = self.baseline.logits, self.capture.logits
+        if before is None or after is None or not len(before):
+            raise BadInput(
+                what="This model gives no logits.",
+                why="It has no language-modelling head, or the text no masked place.",
+                todo="Load a model that predicts tokens.",
+            )
+        return float(after[-1, token_id] - before[-1, token_id])
+
+
+def run(
+    model: "LoadedModel",
+    text: str | None = None,
+    interventions: Sequence[Intervention] = (),
+    *,
+    baseline: Capture | None = None,
+    **options: Any,
+) -> Run:
+    """Run a model on a text with what-ifs, and compare with the run without.
+
+    Only what can change is run: the layers from the first one touched, and, where no query looks
+    ahead, the positions from the first one affected. Nothing stays on the model.
+
+    Args:
+        interventions: any number, from `attnviz.interventions`; they act in the order given.
+        baseline: the capture of this text, where it is at hand.
+        options: as for `attnviz.capture`.
+
+    Raises:
+        BadInput: a layer, head or position that is not there, or weights that are none.
+
+    >>> import attnviz
+    >>> from attnviz.interventions import Ablate
+    >>> model = attnviz.load("planted-circuit")
+    >>> attnviz.run(model, "the cat sat", interventions=[Ablate(0, 0)]).kl >= 0
+    True
+    """
+    before = capture_model(model, text, **options) if baseline is None else baseline
+    whatif = tuple(interventions)
+    engine.check_places(before, whatif)
+    first, layer = engine.extent(model, before, whatif)
+    if first:
+        calls, output = _later(model, before, whatif, first, layer)
+    else:
+        recording, _, output = engine.alone(model, before, whatif, layer)
+        calls = recording.calls
+    verify(calls, before.info.dtype)
+    kept = outputs_kept(model, output, before.forward)
+    blocks = _merged(before, calls, first)
+    after = replace(before, blocks=blocks, interventions=whatif, **kept)
+    return Run(before, after, whatif, from_layer=layer, from_position=first)
+
+
+def _later(
+    model: "LoadedModel", before: Capture, whatif: tuple[Intervention, ...], first: int, layer: int
+) -> tuple[list[Call], Any]:
+    """The calls of a run over the positions from `first` on."""
+    way = engine.way_of(model, before)
+    recording = way.recorder(Places(model.hf, before.info.kind), whatif, first)
+    hf = engine.from_layer(model.hf, before, layer, first)
+    forward = later_positions(model.hf, before, first, 1)
+    return recording.calls, way.under(recording, hf, run_model, forward)
+
+
+def _merged(before: Capture, calls: Sequence[Call], first: int) -> list[Block]:
+    """The baseline's blocks, with what was run in their place."""
+    new = {(call.block.stack, call.block.layer): call.block for call in calls}
+    blocks = []
+    for block in before.blocks:
+        found = new.get((block.stack, block.layer))
+        if found is not None and first and block.q is not None and found.q is not None:
+            q = torch.cat([block.q[:, :first], found.q], 1)
+            found = replace(block, q=q, k=found.k, v=found.v, interventions=found.interventions)
+        blocks.append(block if found is None else found)
+    return blocks
+
+
+def _distribution(logits: Array) -> Array:
+    row = logits[-1].astype(np.float64)
+    row = np.exp(row - row.max())
+    return row / row.sum()
+
+
+def kl(before: Array | None, after: Array | None) -> float:
+    """KL(before || after) of two softmaxed logit rows (the last of each), in nats."""
+    if before is None or after is None or not len(before):
+        return float("nan")
+    p, q = _distribution(before), _distribution(after)
+    seen = p > 0
+    return float(max(0.0, (p[seen] * np.log(p[seen] / np.maximum(q[seen], 1e-300))).sum()))
+
+
+def total_variation(before: Array | None, after: Array | None) -> float:
+    """Half the summed absolute difference of two softmaxed logit rows, 0 to 1."""
+    if before is None or after is None or not len(before):
+        return float("nan")
+    return float(np.abs(_distribution(before) - _distribution(after)).sum() / 2)
+
+
+def cosine_distance(before: Array, after: Array) -> Array:
+    """(position,) 1 minus the cosine between rows, 0 to 2."""
+    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    return 1 - (before * after).sum(axis=1) / np.maximum(lengths, 1e-12)

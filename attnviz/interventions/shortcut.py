@@ -1,0 +1,165 @@
+"""Shortcuts: run only what a what-if can change, and take the rest from the baseline.
+
+Two shortcuts, each tried against the baseline once a model and used only where it agrees:
+- later layers: a shadow of the model, sharing every parameter, whose first layers hand on the
+  baseline's hidden states;
+- later positions: where no query looks ahead, a cache filled with the baseline's keys and values.
+"""
+
+import copy
+import inspect
+import re
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from transformers.cache_utils import Cache, DynamicLayer
+
+from attnviz.capture.forward import run
+from attnviz.capture.loan import borrow
+from attnviz.capture.result import Capture
+
+_outputs: WeakKeyDictionary[Capture, list[Any]] = WeakKeyDictionary()
+
+
+class _Known(DynamicLayer):
+    """A cache layer with the baseline's keys and values, which keeps nothing that is new."""
+
+    def __init__(self, keys: Tensor, values: Tensor, batch: int) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.keys = keys[None].expand(batch, -1, -1, -1)
+        self.values = values[None].expand(batch, -1, -1, -1)
+
+    def update(self, keys: Tensor, values: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2)
+
+
+def later_positions(hf: nn.Module, baseline: Capture, first: int, batch: int) -> dict[str, Any]:
+    """What to call the model with, so that only positions from `first` on are run."""
+    names = inspect.signature(hf.forward).parameters
+    ids = baseline.forward["input_ids"]
+    count = ids.shape[1]
+    given: dict[str, Any] = {
+        "input_ids": ids[:, first:].expand(batch, -1),
+        "attention_mask": torch.ones(batch, count, dtype=torch.long),
+        "position_ids": torch.arange(first, count).expand(batch, -1),
+    }
+    if first:
+        known = "cache" if "cache" in names else "past_key_values"
+        given |= {known: _cache(baseline, first, batch), "use_cache": True}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _cache(baseline: Capture, first: int, batch: int) -> Cache:
+    blocks = sorted(baseline.blocks, key=lambda block: block.layer)
+    layers = [_Known(b.k[:, :first], b.v[:, :first], batch) for b in blocks]  # type: ignore[index]
+    return Cache(layers=layers)
+
+
+def can_skip_positions(baseline: Capture) -> bool:
+    """Whether the baseline has what a cache needs: a decoder's keys and values, nothing padded."""
+    numbers = sorted(block.layer for block in baseline.blocks)
+    return (
+        baseline.info.kind == "decoder"
+        and baseline.receipt.method == "attention interface"
+        and not baseline.padding
+        and numbers == list(range(baseline.info.layers))
+    )
+
+
+def layers_of(hf: nn.Module, baseline: Capture) -> str | None:
+    """The path of the list of layers, if each block's layer is its place in one list."""
+    paths = set()
+    for block in baseline.blocks:
+        found = re.match(r"(.+?)\.(\d+)(\.|$)", block.module)
+        if not found or int(found[2]) != block.layer:
+            return None
+        paths.add(found[1])
+    return paths.pop() if len(paths) == 1 else None
+
+
+def shadow(
+    hf: nn.Module, baseline: Capture, path: str, layer: int, first: int = 0, batch: int = 1
+) -> nn.Module:
+    """The model from `layer` on: it shares every parameter, and is not the model."""
+    known = _outputs.get(baseline)
+    if known is None:
+        known = _outputs[baseline] = layer_outputs(hf, baseline, path)
+
+    def stand_in(number: int, original: nn.Module) -> nn.Module:
+        if number >= layer:
+            return original
+        states = known[number] if number == layer - 1 else None
+        return _Handed(original, known[number], states, first, batch)
+
+    return _with_layers(hf, path, stand_in)
+
+
+def layer_outputs(hf: nn.Module, baseline: Capture, path: str) -> list[Any]:
+    """What each layer puts out in the baseline."""
+    outputs: dict[int, Any] = {}
+
+    def kept(number: int, original: nn.Module) -> nn.Module:
+        return _Keeper(original, number, outputs)
+
+    with borrow(hf):
+        run(_with_layers(hf, path, kept), baseline.forward)
+    return [outputs[number] for number in sorted(outputs)]
+
+
+class _StandIn(nn.Module):
+    """In the place of a layer; what a model asks of its layers is asked of the layer."""
+
+    def __init__(self, original: nn.Module) -> None:
+        super().__init__()
+        self.__dict__["original"] = original  # not a submodule: its parameters are not ours
+        self.training = original.training
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["original"], name)
+
+
+class _Keeper(_StandIn):
+    def __init__(self, original: nn.Module, number: int, outputs: dict[int, Any]) -> None:
+        super().__init__(original)
+        self.__dict__.update(number=number, outputs=outputs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        output = self.__dict__["original"](*args, **kwargs)
+        self.__dict__["outputs"][self.__dict__["number"]] = output
+        return output
+
+
+class _Handed(_StandIn):
+    def __init__(
+        self, original: nn.Module, output: Any, states: Any, first: int, batch: int
+    ) -> None:
+        super().__init__(original)
+        self.__dict__.update(output=output, states=states, first=first, batch=batch)
+
+    def forward(self, hidden: Tensor, *args: Any, **kwargs: Any) -> Any:
+        output, states = self.__dict__["output"], self.__dict__["states"]
+        if states is not None:
+            real = states if isinstance(states, Tensor) else states[0]
+            hidden = real[:, self.__dict__["first"] :].expand(self.__dict__["batch"], -1, -1)
+        return hidden if isinstance(output, Tensor) else (hidden, *output[1:])
+
+
+def _with_layers(hf: nn.Module, path: str, make: Any) -> nn.Module:
+    """A copy of the modules along `path` with other layers at its end; all else is shared."""
+    root = parent = _copy(hf)
+    for name in path.split("."):
+        child = _copy(parent._modules[name])
+        parent._modules[name] = child
+        parent = child
+    for name, layer in parent._modules.items():
+        parent._modules[name] = make(int(name), layer)
+    return root
+
+
+def _copy(module: Any) -> Any:
+    twin = copy.copy(module)
+    twin._modules = dict(module._modules)
+    return twin

@@ -1,0 +1,76 @@
+"""What the numbers of a matrix do not decide, in plain sentences."""
+
+from attnviz.matrix_check import verdict as v
+from attnviz.matrix_check.judge import Finding
+
+BY_ROW = (*v.WEIGHTS_FAMILY, v.LOG_WEIGHTS)
+
+_CANNOT: dict[tuple[str, str], str] = {
+    (v.WEIGHTS, v.HEAD_MEAN): "Whether this is one head or the mean of several: both have rows "
+    "that add up to 1, and any such matrix is the softmax of its own logarithms.",
+    (v.ROUNDED_WEIGHTS, v.HEAD_MEAN): "Whether this is one head or the mean of several: both "
+    "have rows that add up to 1.",
+    (v.UNIFORM_WEIGHTS, v.HEAD_MEAN): "Whether this is one head or the mean of several uniform "
+    "heads.",
+    (v.WEIGHTS, v.SOFTMAX_TWICE): "Whether softmax was applied once or twice: the weights lie so "
+    "close together that they can be the softmax of weights as well as of mild scores.",
+    (v.ROUNDED_WEIGHTS, v.SOFTMAX_TWICE): "Whether softmax was applied once or twice: as far as "
+    "the decimals show, the weights lie that close together.",
+    (v.UNIFORM_WEIGHTS, v.SOFTMAX_TWICE): "Whether softmax was applied once or twice: a uniform "
+    "row stays uniform.",
+    (v.WEIGHTS, v.ROUNDED_WEIGHTS): "Whether the numbers are exact or rounded: all are 0 or 1.",
+    (v.UNIFORM_WEIGHTS, v.ROUNDED_WEIGHTS): "Whether the numbers are exact or rounded: the "
+    "decimals end in both cases.",
+    (v.ROUNDED_WEIGHTS, v.UNIFORM_WEIGHTS): "Whether the rows were uniform before rounding.",
+    (v.SOFTMAX_TWICE, v.WEIGHTS): "Whether these are weights of one softmax whose scores happened "
+    "to lie that close together: with so few keys a row they may.",
+    (v.SOFTMAX_TWICE, v.HEAD_MEAN): "Whether this is a mean of several mild heads.",
+    (v.HEAD_MEAN, v.WEIGHTS): "Whether a single head made this by a position bias or a cap on its "
+    "scores, which break the bound on the rank as a mean does.",
+    (v.SINK_WEIGHTS, v.POSITIVE_ROWS): "Whether these are weights at all: any positive rows that "
+    "add up to less than 1 can be read as weights with a part missing.",
+    (v.SINK_WEIGHTS, v.SCORES): "Whether these are scores that all happen to lie between 0 and 1.",
+    (v.SINK_WEIGHTS, v.ZERO_MASKED_SCORES): "Whether these are scores between 0 and 1 with the "
+    "masked cells set to 0.",
+    (v.POSITIVE_ROWS, v.SCORES): "Whether these are scores: a score may be any number, and all "
+    "of these happen to be positive.",
+    (v.POSITIVE_ROWS, v.SINK_WEIGHTS): "Whether these are transposed weights with a part of each "
+    "column missing: no column adds up to more than 1.",
+    (v.ZERO_MASKED_SCORES, v.POSITIVE_ROWS): "Whether these are scores at all, or other positive "
+    "numbers, such as exponentials of scores: none is below 0.",
+    (v.ZERO_MASKED_SCORES, v.SCORES): "Whether the zeros are a mask or scores that are exactly 0.",
+    (v.SCORES, v.SOMETHING_ELSE): "Whether these are a model's scores: any real numbers can be.",
+    (v.LOG_WEIGHTS, v.SCORES): "Which number the model's own scores had added to each row: "
+    "softmax takes it away, and the logarithm does not bring it back.",
+    (v.SCALED_WEIGHTS, v.SCORES): "Whether the equal row sums come from softmax.",
+    (v.SOMETHING_ELSE, v.SCORES): "Whether these are scores: any real numbers can be.",
+}
+
+
+def cannot_tell(found: Finding) -> list[str]:
+    """A sentence for each other kind that the matrix can be, and for what else stays open."""
+    lines = [_CANNOT[found.kind, kind] for kind in found.could_be]
+    if found.kind in BY_ROW and found.axis is None:
+        lines.append(
+            "Which way the queries run: rows and columns fit alike, and no triangle of masked "
+            "cells tells."
+        )
+    if found.kind in (v.SCORES, v.ZERO_MASKED_SCORES) and found.axis is None:
+        lines.append("Which way the queries run: scores add up to nothing, by row or by column.")
+    if found.kind == v.SINK_WEIGHTS:
+        lines.append(
+            "Where the missing part of a row went: to a sink, to keys that were cut off, or to "
+            "cells that were masked after softmax."
+        )
+    if found.kind in (v.WEIGHTS, v.ROUNDED_WEIGHTS):
+        lines.append(
+            f"Whether a sink takes up to {_least_sink(found):.1g} of a row: sums that "
+            "close to 1 are not told from 1."
+        )
+    if found.kind == v.SCORES and found.rank and found.rank.verdict == "low":
+        lines.append("At which step on the way to softmax these scores were taken.")
+    return lines
+
+
+def _least_sink(found: Finding) -> float:
+    return float((found.facts.most - found.facts.sums).max())

@@ -1,0 +1,394 @@
+"""Getting a model from the Hugging Face Hub: only the files that are read, config first.
+
+Files go to the Hub library's own cache, so a model that another program fetched is found there,
+and one that was fetched before loads without a network.
+"""
+
+import errno
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused, TooLarge, UnsupportedModel
+from attnviz.models import checkpoint
+
+Progress = Callable[[str, float | None], None]
+
+_LARGEST_DATA_FILE = 100_000_000  # a tokenizer is smaller; some repositories keep data sets beside
+_BAD_TOKEN = "Invalid credentials in Authorization header"
+_TIMEOUT = 10.0  # seconds; left alone, the library waits for an answer for ever
+_SPARE = 64 * 1024 * 1024
+
+
+def download(
+    repo: str,
+    revision: str | None,
+    *,
+    cache_dir: str | Path | None,
+    progress: Progress,
+    check: Callable[[dict[str, Any]], object],
+    max_bytes: int | None = None,
+) -> tuple[Path, str]:
+    """A folder with a repository's config, tokenizer and safetensors, and its commit hash.
+
+    check: called with the raw config before anything large is fetched; raises to stop. max_bytes:
+    of the weights files together, as the Hub lists them: a config may promise less than it brings.
+
+    Raises ModelNotFound, ModelRefused, TooLarge or UnsupportedModel.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi(library_name="attnviz")
+    cache = str(Path(cache_dir).expanduser() / "hub") if cache_dir else None
+    progress("Asking the Hub for the model", None)
+    with _plain_errors(repo, revision):
+        folder = _snapshot(repo, revision, cache)
+        if folder is not None and folder.name == revision and _is_whole(folder):
+            return folder, folder.name  # a commit does not change: nothing to ask
+        try:
+            info = api.model_info(repo, revision=revision, files_metadata=True, timeout=_TIMEOUT)
+        except Exception as error:
+            if folder is None or not _is_unreachable(error):
+                raise
+            return _cached_folder(folder), folder.name
+        commit = str(info.sha)
+        files = info.siblings or []
+        sizes = {file.rfilename: file.size for file in files if "/" not in file.rfilename}
+        folder = _snapshot(repo, commit, cache)
+        if folder is not None and _is_whole(folder) and _has_sizes(folder, sizes):
+            return folder, commit
+        _require_config(sizes)
+
+        def get(name: str, bar: Any = None, at: str | None = commit, anew: bool = False) -> Path:
+            path = api.hf_hub_download(
+                repo,
+                name,
+                revision=at,
+                cache_dir=cache,
+                tqdm_class=bar or _Quiet,
+                force_download=anew,
+            )
+            return Path(path)
+
+        get(checkpoint.CONFIG, at=revision)  # by its name, so that the cache learns the name
+        config = get(checkpoint.CONFIG)
+        if _is_damaged(config, sizes):  # damaged since it was fetched
+            config = get(checkpoint.CONFIG, anew=True)
+        folder = config.parent
+        check(checkpoint.read_json(config))
+        weights = checkpoint.weight_files(set(sizes))
+        if weights is None:
+            index = get(checkpoint.INDEX)
+            if _is_damaged(index, sizes):
+                index = get(checkpoint.INDEX, anew=True)
+            weights = checkpoint.shards(checkpoint.read_json(index))
+        _check_bytes(sum(sizes.get(name) or 0 for name in weights), max_bytes)
+        _fetch(get, _wanted(sizes, weights), progress, folder)
+    return folder, commit
+
+
+def config(repo: str) -> dict[str, Any]:
+    """A repository's raw config, and nothing else of it.
+
+    Raises ModelNotFound or ModelRefused.
+    """
+    from huggingface_hub import HfApi
+
+    with _plain_errors(repo, None):
+        path = HfApi(library_name="attnviz").hf_hub_download(repo, checkpoint.CONFIG)
+    return checkpoint.read_json(Path(path))
+
+
+def _is_unreachable(error: Exception) -> bool:
+    """Whether the Hub gave no answer of its own, so that the cache may stand in for it."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code >= 500
+    return isinstance(error, httpx2.TransportError | OfflineModeIsEnabled)
+
+
+def _snapshot(repo: str, revision: str | None, cache: str | None) -> Path | None:
+    """The folder of the cache with this revision's config, None if it is not there."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(repo, checkpoint.CONFIG, cache_dir=cache, revision=revision)
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether nothing needs to be asked about a commit that is in the cache already.
+
+    Weights are fetched last here. Another program may have fetched them alone, so a tokenizer
+    must be there too.
+    """
+    try:
+        checkpoint.read_json(folder / checkpoint.CONFIG)
+        checkpoint.read_json(folder / "tokenizer.json")
+        return bool(checkpoint.present_weights(folder))
+    except (ModelRefused, OSError):
+        return False
+
+
+def _has_sizes(folder: Path, sizes: dict[str, int | None]) -> bool:
+    """Whether every file in a folder is as long as the Hub says: a disk may have lost some."""
+    return not any(_is_damaged(folder / name, sizes) for name in sizes)
+
+
+def _is_damaged(path: Path, sizes: dict[str, int | None]) -> bool:
+    """Whether a file that is there is not as long as the Hub says, where it says so."""
+    return sizes[path.name] is not None and _size(path) not in (None, sizes[path.name])
+
+
+def _cached_folder(folder: Path) -> Path:
+    """What an earlier run left in the cache, if its weights are whole."""
+    try:
+        checkpoint.present_weights(folder)
+    except ModelRefused:
+        raise ModelNotFound(
+            "The model is here in part only.",
+            "An earlier download was not finished, and the Hub cannot be reached now.",
+            "Try again when there is a network.",
+        ) from None
+    return folder
+
+
+def _require_config(sizes: dict[str, int | None]) -> None:
+    if "adapter_config.json" in sizes:
+        raise checkpoint.adapter_refusal()
+    if checkpoint.CONFIG not in sizes:
+        raise checkpoint.no_config()
+
+
+def _check_bytes(size: int, limit: int | None) -> None:
+    if limit is not None and size > limit:
+        raise TooLarge(
+            f"This model's weights take {size / 1e6:,.0f} MB.",
+            f"The limit here is {limit / 1e6:,.0f} MB.",
+            "Choose a smaller model, or run attnviz where there is more memory.",
+        )
+
+
+def _wanted(sizes: dict[str, int | None], weights: list[str]) -> dict[str, int | None]:
+    """Name -> bytes of the files to have, the weights last: whole weights mean a whole model."""
+    missing = [name for name in weights if name not in sizes]
+    if missing:
+        raise ModelRefused(
+            "This model's weights are not complete.",
+            f"Its index names {len(missing)} files that the repository does not have.",
+            "Choose another revision or another model.",
+        )
+    data = [
+        name
+        for name, size in sizes.items()
+        if checkpoint.is_data(name) and (size or 0) <= _LARGEST_DATA_FILE
+    ]
+    data += [name for name in checkpoint.TOKENIZER_CONFIGS if name in sizes]
+    return {name: sizes[name] for name in [*data, *weights]}
+
+
+def _fetch(get: Any, wanted: dict[str, int | None], progress: Progress, folder: Path) -> None:
+    left = {
+        name: size or 0
+        for name, size in wanted.items()
+        if not (folder / name).exists() or _is_damaged(folder / name, wanted)
+    }
+    needed = sum(left.values())
+    free = shutil.disk_usage(folder).free
+    if needed and needed + _SPARE > free:
+        raise TooLarge(
+            "The model does not fit on the disk.",
+            f"It needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free.",
+            "Free some space, or set HF_HOME to a folder on another disk.",
+        )
+    done = 0
+    for name, size in left.items():
+        damaged = (folder / name).exists()
+        get(name, _bar(progress, done, needed), anew=damaged)
+        done += size
+    progress("Downloading the model", 1.0)
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.exists() else None
+
+
+class _Quiet:
+    """What the Hub library asks of a progress bar, showing nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.update(kwargs.get("initial") or 0)
+
+    def __enter__(self) -> "_Quiet":
+        return self
+
+    def __exit__(self, *args: Any) -> None:
+        pass
+
+    def update(self, n: float | None = 1) -> None:
+        pass
+
+    def update_transfer(self, n: float | None = 1) -> None:
+        pass
+
+    def set_postfix_str(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def set_transfer_postfix_str(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _bar(progress: Progress, done: int, total: int) -> type[_Quiet]:
+    """A progress bar for one file that reports the fraction of all files."""
+
+    class Bar(_Quiet):
+        seen = 0.0
+
+        def update(self, n: float | None = 1) -> None:
+            self.seen += n or 0
+            progress("Downloading the model", min((done + self.seen) / max(total, 1), 1.0))
+
+    return Bar
+
+
+@contextmanager
+def _plain_errors(repo: str, revision: str | None) -> Iterator[None]:
+    """Say what went wrong in plain words.
+
+    The library's own words hold addresses, request ids and what a server chose to answer, so
+    neither they nor the exception itself are passed on.
+    """
+    import httpx2
+    from huggingface_hub.errors import EntryNotFoundError, RevisionResolutionError
+
+    known = (httpx2.HTTPError, EntryNotFoundError, RevisionResolutionError, OSError, ValueError)
+    try:
+        yield
+    except AttnvizError:
+        raise
+    except known as error:
+        raise _explain(error, repo, revision) from None
+
+
+def _explain(error: BaseException, repo: str, revision: str | None) -> AttnvizError:
+    import httpx2
+    from huggingface_hub import errors
+
+    # The library wraps what happened in "not in the cache either": look at what happened.
+    happened = (httpx2.HTTPError, errors.OfflineModeIsEnabled)
+    while not isinstance(error, happened) and error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, errors.HfHubHTTPError):
+        return _explain_answer(error, repo, revision)
+    if isinstance(error, httpx2.TimeoutException):
+        return ModelNotFound(
+            "The Hub did not answer in time.",
+            "The connection is slow, or the Hub is busy.",
+            "Try again in a minute.",
+        )
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return ModelNotFound(
+            f"{repo} is not on this machine.",
+            "Downloads are switched off by HF_HUB_OFFLINE.",
+            "Unset it and try again, or choose a model that is here.",
+        )
+    if _broke_off(error):
+        return ModelNotFound(
+            "The download broke off.",
+            "The connection to the Hub was lost before the whole file was here.",
+            "Try again; what is whole already is not fetched a second time.",
+        )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return TooLarge(
+            "The model does not fit on the disk.",
+            "The disk with the Hub's cache is full.",
+            "Free some space, or set HF_HOME to a folder on another disk.",
+        )
+    if isinstance(error, PermissionError):
+        return ModelNotFound(
+            "The model could not be stored.",
+            "The Hub's cache folder cannot be written to.",
+            "Set HF_HOME to a folder that you may write to.",
+        )
+    if isinstance(error, errors.FileMetadataError):
+        return ModelNotFound(
+            "The answer did not come from the Hub.",
+            "A proxy or a firewall may have answered in its place, or HF_ENDPOINT is wrong.",
+            "Check the network settings and try again.",
+        )
+    return ModelNotFound(
+        "The Hub could not be reached.",
+        f"There is no connection to it, and {repo} is not on this machine.",
+        "Check the network and try again, or choose a model that is here.",
+    )
+
+
+def _broke_off(error: BaseException) -> bool:
+    """Whether an answer began and did not end, or ended too soon, which the library notices by the
+    file's length."""
+    import httpx2
+
+    begun = (httpx2.RemoteProtocolError, httpx2.ReadError)
+    return isinstance(error, begun) or "Consistency check failed" in str(error)
+
+
+def _explain_answer(error: Any, repo: str, revision: str | None) -> AttnvizError:
+    from huggingface_hub import errors
+
+    status = error.response.status_code
+    bad_token = error.response.headers.get("X-Error-Message") == _BAD_TOKEN
+    if isinstance(error, errors.GatedRepoError):
+        return ModelNotFound(
+            f"{repo} is gated.",
+            "Its owner gives access to people who asked for it.",
+            "Ask for access on the model's page, sign in with `hf auth login`, and try again.",
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return ModelNotFound(
+            f"{repo} has no revision of that name.",
+            "The Hub knows the model, and no such branch, tag or commit of it.",
+            'Check the name, or leave it out for "main".',
+        )
+    if isinstance(error, errors.DisabledRepoError):
+        return ModelNotFound(
+            f"{repo} was switched off.",
+            "The Hub does not give it out any more.",
+            "Choose another model.",
+        )
+    # To a stranger the Hub says 401 for what does not exist as for what is private.
+    unknown = isinstance(error, errors.RepositoryNotFoundError) or status == 404
+    if unknown or (status == 401 and not bad_token):
+        return ModelNotFound(
+            f"The Hub has no model {repo}.",
+            "It does not exist, or it is private.",
+            "Check the spelling; for a private model, sign in with `hf auth login`.",
+        )
+    if status in (401, 403):
+        return ModelNotFound(
+            f"The Hub refused access to {repo}.",
+            "The access token in use is not valid for it, or has expired.",
+            "Sign in again with `hf auth login`, or remove the token, and try again.",
+        )
+    if status == 429:
+        return ModelNotFound(
+            "The Hub asks to wait.",
+            "Too many requests came from this address.",
+            "Try again in a few minutes; signed in, more requests are allowed.",
+        )
+    if status >= 500:
+        return ModelNotFound(
+            "The Hub has a fault.",
+            f"It answered with the error {status}.",
+            "Try again in a few minutes.",
+        )
+    return UnsupportedModel(
+        f"The Hub does not give out {repo}.",
+        f"It answered with the error {status}.",
+        "Check the name, or choose another model.",
+    )

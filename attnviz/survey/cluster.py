@@ -1,0 +1,157 @@
+"""Cluster: the parts of a survey on Ray's workers, a few in the air for each, none of them twice.
+
+A part is a fixed run of texts, and its file is the same whoever makes it; so a worker that is
+lost costs the part in its hands, which goes to another. Parts are handed out as they are asked
+for: the driver never holds the corpus, and Ray's object store holds a few parts of text.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnviz.errors import AttnvizError, BadInput
+from attnviz.survey.corpus import Text
+from attnviz.survey.part import Part, examine, path_of
+
+if TYPE_CHECKING:
+    from attnviz.models import LoadedModel
+
+Waiting = Iterator[tuple[int, list[Text]]]
+"""Numbers of parts and their texts."""
+AHEAD = 2
+"""Parts that each worker has at once: the next is there when one is through."""
+TRIES = 3
+"""How many workers may be lost over one part before it is the part that is to blame."""
+
+
+class Worker:
+    """A model in a process of its own."""
+
+    def __init__(self, model: str, threads: int) -> None:
+        import torch
+
+        from attnviz.models import load
+
+        torch.set_num_threads(threads)
+        self._model: LoadedModel = load(model)
+
+    def examine(self, texts: list[Text], options: Mapping[str, Any]) -> Part:
+        return examine(self._model, texts, **options)
+
+
+def spread(
+    model: str,
+    waiting: Waiting,
+    folder: Path,
+    options: Mapping[str, Any],
+    workers: int,
+    address: str | None,
+) -> Iterator[int]:
+    """Have the waiting parts examined and keep them; yields how many texts each part had.
+
+    Raises:
+        BadInput: Ray is not installed, or no worker can be started.
+    """
+    ray = _ray()
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False)
+    try:
+        yield from _Crew(ray, model, workers).work(waiting, folder, options)
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    try:
+        import ray
+    except ImportError as error:
+        raise BadInput(
+            what="Ray is not installed.",
+            why="The engine 'ray' runs on its workers.",
+            todo='Install it with pip install "attnviz[ray]", or use the local engine.',
+        ) from error
+    return ray
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A part in the hands of a worker.
+
+    place: which of the crew's places the worker has. left: how often it may yet be given away.
+    """
+
+    worker: Any
+    place: int
+    number: int
+    texts: list[Text]
+    left: int = TRIES
+
+
+class _Crew:
+    """Workers, and the parts in their hands."""
+
+    def __init__(self, ray: Any, model: str, workers: int) -> None:
+        self._ray, self._model = ray, model
+        cores = int(ray.cluster_resources().get("CPU", 0))
+        if workers > cores:  # those that find no core would be waited for without end
+            raise BadInput(
+                what=f"There is no room for {workers} workers.",
+                why=f"Each takes a core, and this cluster has {cores}.",
+                todo="Ask for fewer, or for a larger cluster.",
+            )
+        self._class = ray.remote(num_cpus=1)(Worker)
+        self._workers = [self._hire() for _ in range(workers)]
+        self._hands: dict[Any, _Task] = {}
+
+    def _hire(self) -> Any:
+        return self._class.remote(self._model, 1)
+
+    def work(self, waiting: Waiting, folder: Path, options: Mapping[str, Any]) -> Iterator[int]:
+        for place in [*range(len(self._workers))] * AHEAD:
+            self._next(place, waiting, options)
+        while self._hands:
+            (ticket,), _ = self._ray.wait(list(self._hands), num_returns=1)
+            task = self._hands.pop(ticket)
+            try:
+                part = self._ray.get(ticket)
+            except self._ray.exceptions.RayActorError as error:
+                self._give(self._again(task, error), options)
+                continue
+            except self._ray.exceptions.RayTaskError as error:
+                raise (_refusal(error) or error) from error
+            part.save(path_of(folder, task.number), task.texts)
+            yield len(task.texts)
+            self._next(task.place, waiting, options)
+
+    def _next(self, place: int, waiting: Waiting, options: Mapping[str, Any]) -> None:
+        if part := next(waiting, None):
+            self._give(_Task(self._workers[place], place, *part), options)
+
+    def _give(self, task: _Task, options: Mapping[str, Any]) -> None:
+        ticket = task.worker.examine.remote(task.texts, dict(options))
+        self._hands[ticket] = task
+
+    def _again(self, task: _Task, error: Exception) -> _Task:
+        """The task of a worker that is gone, for the one that is put in its place."""
+        if refusal := _refusal(error):  # the worker could not load the model
+            raise refusal from error
+        if task.left <= 1:
+            raise BadInput(
+                what=f"Texts {task.texts[0].number} to {task.texts[-1].number} were not examined.",
+                why=f"{TRIES} workers were lost over them; they may lack memory.",
+                todo="Give workers more memory, or lower max_tokens.",
+            ) from error
+        if self._workers[task.place] is task.worker:
+            self._workers[task.place] = self._hire()
+        return replace(task, worker=self._workers[task.place], left=task.left - 1)
+
+
+def _refusal(error: BaseException) -> AttnvizError | None:
+    """What attnviz itself said in a worker, where that is what went wrong there."""
+    cause = getattr(error, "cause", None) or error.__cause__
+    return cause if isinstance(cause, AttnvizError) else None

@@ -1,0 +1,287 @@
+"""The views of the pages, made from names and numbers alone: for export, with nothing kept."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from dashboard import backend
+from dashboard.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import pandas as pd
+
+    from attnviz.capture import Capture
+    from attnviz.export import View
+    from attnviz.head import Head
+    from attnviz.interventions import Intervention
+    from dashboard.head_numbers import Numbers
+    from dashboard.toy import Toy
+
+
+def explore(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+    """The head and the row that Explore shows."""
+    from attnviz.export import head_view
+
+    capture = backend.capture(ask, _silent)
+    return head_view(capture, **_place(selection), link=link, **_looks(selection))
+
+
+def _place(selection: Selection) -> dict[str, Any]:
+    return {
+        "layer": selection.layer,
+        "head": selection.head,
+        "stack": selection.stack,
+        "query": selection.query,
+    }
+
+
+def _looks(selection: Selection) -> dict[str, Any]:
+    return {
+        "stage": None if selection.stage == "softmax" else selection.stage,
+        "measure": selection.by,
+        "near": selection.near,
+        "score_colour": selection.scores,
+        "weight_colour": selection.weights,
+        "order": selection.order,
+    }
+
+
+def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, link: str) -> "View":
+    """The head as a what-if left it, with its numbers before."""
+    from attnviz.export import head_view
+    from dashboard.outcome import outcome
+
+    before = backend.capture(ask, _silent)
+    found = outcome(ask, change, selection, _silent)
+    return head_view(
+        found.after,
+        **_place(selection),
+        interventions=[change],
+        baseline=before,
+        link=link,
+    )
+
+
+def heads(
+    ask: backend.Ask,
+    selection: Selection,
+    numbers: "Numbers | None",
+    left: Any,
+    order: Any,
+    finding: str,
+    *,
+    link: str,
+) -> "View":
+    """Every head by its measures, and the picture of them as the page has it. Of what is measured
+    on another text or by other runs, that measure alone."""
+    from attnviz.export import heads_view
+    from dashboard import heads as page
+
+    capture = backend.capture(ask, _silent)
+    stack, measure = str(selection.stack), selection.measure
+
+    def chart() -> Any:
+        if selection.view == "measure" and numbers is not None:
+            return page.grid(selection, numbers, left)[0]
+        maps = backend.head_maps(ask, stack, _no_step)
+        return page.maps(selection, numbers, left, order, maps)[0]
+
+    if measure not in kept_with_all() and numbers is not None:
+        return _one_measure(capture, selection, numbers, finding, chart, link)
+    found = backend.head_profile(ask, stack, _no_step)
+    return heads_view(
+        capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
+    )
+
+
+def kept_with_all() -> "Collection[str]":
+    """The measures of Heads that are all in one file, whichever is drawn."""
+    from attnviz.detectors import HEAD_MEASURES
+
+    return HEAD_MEASURES
+
+
+def _one_measure(
+    capture: "Capture",
+    selection: Selection,
+    numbers: "Numbers",
+    finding: str,
+    chart: "Callable[[], Any]",
+    link: str,
+) -> "View":
+    """A row a head of the measure that is drawn, with its null and its ceiling."""
+    import numpy as np
+    import pandas as pd
+
+    from attnviz.export import table_view
+    from attnviz.export.provenance import of_model, versions
+
+    layers, heads = np.indices(numbers.values.shape)
+    columns = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
+    columns |= {"Null": numbers.null, "Ceiling": numbers.ceiling}
+    on_text = selection.measure == "effect"
+    about = {"kind": "table", "figure": selection.measure, "stack": selection.stack}
+    about |= {"definition": numbers.definition, "unit": numbers.unit}
+    # random tokens are a text of their own: the reader's, and its receipt, are not behind them
+    made = {} if on_text else {"model": of_model(capture.info), "versions": versions()}
+    return table_view(
+        pd.DataFrame({name: grid.ravel() for name, grid in columns.items()}),
+        chart,
+        title=f"{capture.info.name}, {selection.stack}: {numbers.title.lower()} of every head",
+        finding=finding,
+        capture=capture if on_text else None,
+        about={**made, "place": about},
+        stem=f"{capture.info.name}-{selection.measure.replace('_', '-')}",
+        link=link,
+    )
+
+
+def figure(
+    ask: backend.Ask,
+    selection: Selection,
+    name: str,
+    finding: str,
+    chart: Any,
+    table: "pd.DataFrame | None",
+    change: "Intervention | None",
+    others: Sequence[tuple[backend.Ask, Selection]] = (),
+    *,
+    link: str,
+) -> "View":
+    """A chart of a page with its table; `change` is the what-if that it is about, `others` whose
+    numbers are in it too."""
+    from attnviz.export import table_view
+    from attnviz.export.changes import as_data
+    from attnviz.export.provenance import of_capture
+    from attnviz.export.script import of_capture as script_of
+
+    more = [of_capture(backend.capture(a, _silent)) | {"place": _place(s)} for a, s in others]
+    capture = backend.capture(ask, _silent)
+    changes = [] if change is None else [as_data(change)]
+    about: dict[str, Any] = {
+        "place": {"kind": "table", "figure": name, **_place(selection)},
+        "interventions": changes,
+        **({"second": more[0]} if more else {}),
+    }
+    return table_view(
+        table,
+        None if chart is None else lambda: chart,
+        title=f"{capture.info.name}, layer {selection.layer}, head {selection.head}: "
+        + finding.split(":")[0].split(". ")[0],
+        finding=finding,
+        capture=capture,
+        about=about,
+        script=script_of(of_capture(capture) | about),
+        stem=name.replace("_", "-"),
+        link=link,
+    )
+
+
+def compare(
+    asks: tuple[backend.Ask, backend.Ask],
+    a: Selection,
+    b: Selection,
+    of: str,
+    names: tuple[str, str],
+    *,
+    link: str,
+) -> "View":
+    """The two heads that are compared. Of A only the head is kept while B is made."""
+    from attnviz.export import compare_view
+    from attnviz.export.provenance import of_capture
+
+    heads, made = [], []
+    for ask, side in zip(asks, (a, b), strict=True):
+        capture = backend.capture(ask, _silent)
+        heads.append(capture.head(side.layer, side.head, side.stack))
+        made.append(of_capture(capture))
+        del capture
+    return compare_view(
+        heads[0],
+        heads[1],
+        (made[0], made[1]),
+        query=a.query,
+        other_query=b.query,
+        of=of,
+        weight_colour=a.weights,
+        names=names,
+        near=a.near,
+        link=link,
+    )
+
+
+def real_steps(
+    ask: backend.Ask,
+    selection: Selection,
+    row: int,
+    keys: list[int],
+    lit: int | None,
+    *,
+    link: str,
+) -> "View":
+    """The four steps of one row of a head, for the keys that are followed."""
+    from attnviz.charts.describe_steps import describe_four_steps
+    from attnviz.charts.four_steps import four_steps
+
+    head = backend.capture(ask, _silent).head(
+        int(selection.layer or 0), int(selection.head or 0), selection.stack
+    )
+    finding = " ".join(describe_four_steps(head, query=row, keys=keys))
+    chart = four_steps(head, query=row, keys=keys, lit=lit)
+    of = replace(selection, query=row)
+    table = _followed(head, row, keys)
+    return figure(ask, of, "four_steps", finding, chart, table, None, link=link)
+
+
+def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
+    """The four steps of the invented head."""
+    from attnviz.charts.describe_steps import describe_four_steps
+    from attnviz.charts.four_steps import four_steps
+    from attnviz.export import table_view
+
+    head = toy.head()
+    keys = list(range(len(head.key_tokens)))
+    return table_view(
+        _followed(head, 0, keys),
+        lambda: four_steps(head, query=0, keys=keys, lit=lit),
+        title="Attention in four steps, on an invented head",
+        finding=" ".join(describe_four_steps(head, query=0, keys=keys)),
+        about={"place": {"kind": "table", "figure": "toy", **asdict(toy)}},
+        stem="four-steps",
+        link=link,
+    )
+
+
+def _followed(head: "Head", row: int, keys: list[int]) -> "pd.DataFrame":
+    """A row a key that is followed: its score, NaN where masked, and its weight."""
+    import numpy as np
+    import pandas as pd
+
+    one = head.rows(row, row + 1)  # of a long text, no other row is worked out
+    scores = np.where(one.allowed[0, keys], one.scores[0, keys], np.float32(np.nan))
+    return pd.DataFrame(
+        {
+            "Key": keys,
+            "Token": [head.key_tokens[key].label for key in keys],
+            "Score": scores,
+            "Weight": one.weights[0, keys],
+        }
+    )
+
+
+def matrix(first: Any, second: Any, *, link: str) -> "View":
+    """The matrix that is checked, with its verdict."""
+    from attnviz import check_matrix
+    from attnviz.export import matrix_view
+
+    return matrix_view(first, second, verdict=check_matrix(first, second).verdict, link=link)
+
+
+def _no_step(done: int, total: int) -> None:
+    pass
+
+
+def _silent(words: str, fraction: float | None) -> None:
+    pass

@@ -1,0 +1,138 @@
+"""A weight is not a learned parameter: one head on two texts, its parameters before and after."""
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import backend, place
+from dashboard.examples import EXAMPLES
+from dashboard.figure import numbers
+from dashboard.misconceptions.entry import Entry, Planted
+from dashboard.misconceptions.reader import Reader, slight
+
+if TYPE_CHECKING:
+    from attnviz.capture import Capture
+    from attnviz.head import Head
+    from attnviz.models import LoadedModel
+
+
+def checksum(model: "LoadedModel", module: str) -> str:
+    """SHA-256 over every parameter of one attention block, first eight signs."""
+    import torch
+
+    found = hashlib.sha256()
+    for name, parameter in sorted(model.hf.get_submodule(module).state_dict().items()):
+        found.update(name.encode())
+        found.update(parameter.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()[:8]
+
+
+def _measure(reader: Reader) -> None:
+    import pandas as pd
+
+    names = [name for name, text in EXAMPLES.items() if text != reader.selection.text]
+    chosen = place.choose(
+        "The other text", names, "claim_other", names[0], help="From the examples.", width=250
+    )
+    own = reader.run("checksum", lambda model, cap: _runs(model, cap, reader, EXAMPLES[chosen]),
+                     chosen)  # fmt: skip
+    sums, again, other = own
+    st.text(
+        f"Parameters of the attention in layer {reader.selection.layer}: checksum {sums[0]} before "
+        f"the runs, {sums[1]} after your text, {sums[2]} after the other one."
+    )
+    st.text(
+        f"Your text run twice: no weight of this head differs by more than {slight(again)}. The "
+        "other text gives the head other weights, of another shape:"
+    )
+    with st.container(horizontal=True, gap="medium"):
+        _map("Your text", reader.head)
+        _map("The other text", other)
+    frame = pd.DataFrame(
+        {
+            "Text": ["yours", "the other"],
+            "Queries": [len(h.weights) for h in (reader.head, other)],
+            "Keys": [h.weights.shape[1] for h in (reader.head, other)],
+            "Largest weight off the first token": [_top(h) for h in (reader.head, other)],
+            "Mean weight on the first token": [_first(h) for h in (reader.head, other)],
+        }
+    )
+    numbers("claim_two", frame, "One head on two texts.")
+
+
+def _runs(
+    model: "LoadedModel", capture: "Capture", reader: Reader, text: str
+) -> tuple[list[str], float, "Head"]:
+    """Checksums before and after two runs, the largest difference of two runs on one text, and
+    the head on the other text."""
+    import numpy as np
+
+    block = capture.block(reader.selection.layer, reader.selection.stack)
+    sums = [checksum(model, block.module)]
+    ask = reader.ask
+    second = backend.run_model(model, ask).head(**reader.at)
+    sums.append(checksum(model, block.module))
+    other = backend.run_model(
+        model, backend.Ask(ask.model, text, ask.special, cut_to=backend.MAX_TOKENS)
+    ).head(**reader.at)
+    sums.append(checksum(model, block.module))
+    return sums, float(np.abs(second.weights - reader.head.weights).max()), other
+
+
+def _map(title: str, head: "Head") -> None:
+    from attnviz.charts.heat import heat
+
+    with st.container(width=330):
+        st.altair_chart(
+            heat(
+                head.weights,
+                head.allowed,
+                colours="weight",
+                low=0,
+                high=1,
+                title=f"{title}: weights",
+                queries=place.labels(head.query_tokens),
+                keys=place.labels(head.key_tokens),
+                side=320,
+            ),
+            width="content",
+            key=f"claim_map_{title}",
+            alt=f"{title}: map of the weights of the head, the mean weight on the first token is "
+            f"{_first(head):.2f}.",
+        )
+
+
+def _first(head: "Head") -> float:
+    return float(head.weights[1:, 0].mean()) if len(head.weights) > 1 else float("nan")
+
+
+def _top(head: "Head") -> float:
+    return float(head.weights[1:, 1:].max(initial=0.0))
+
+
+ENTRY = Entry(
+    key="learned-parameter",
+    claim="An attention weight is a learned parameter",
+    believed=(
+        "The word weight has two meanings. The weights of a model are the numbers that training "
+        "adjusted and that a file holds. The attention weights of a head are called by the same "
+        "word."
+    ),
+    true=(
+        "What is learned are the matrices that make queries, keys and values out of tokens. An "
+        "attention weight is worked out anew for every pair of tokens of every text, and is "
+        "forgotten afterwards. Another text gives other attention weights and leaves every "
+        "parameter where it was."
+    ),
+    title="The same head on two texts",
+    measure=_measure,
+    carries=(
+        "The checksum covers all numbers of this layer's attention, those of its other heads "
+        "included. Equal checksums mean that not one bit of them changed."
+    ),
+    sources="Vaswani et al. 2017, Attention Is All You Need, section 3.2.",
+    planted=Planted(
+        1, 0, "Every parameter there was written by hand, and the weights still follow the text."
+    ),
+)

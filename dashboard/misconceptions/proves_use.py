@@ -1,0 +1,262 @@
+"""A high weight and what happens without the token: hidden, its value zeroed, or erased."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from dashboard import place, state
+from dashboard.figure import figure, numbers
+from dashboard.misconceptions.entry import Entry, Planted
+from dashboard.misconceptions.reader import Reader
+
+if TYPE_CHECKING:
+    from attnviz.faithfulness import Agreement
+
+SAID = {
+    "weight": "Weight",
+    "weighted_value_norm": "Weight x value norm",
+    "contribution_norm": "Norm through W_O",
+    "gradient_x_weight": "Gradient x weight",
+    "direct_logit": "Direct logit attribution",
+}
+TAKEN = {
+    "key_hiding": "Key hidden from this row",
+    "value_zeroing": "Value set to 0 in this head",
+    "token_erasure": "Token hidden from every head",
+}
+
+
+def _measure(reader: Reader) -> None:
+    if not (reader.attends() and reader.puts_out()):
+        return
+    found = reader.watch("agreement", lambda m, c, step: _agree(m, c, reader, False, step))
+    erased = reader.has("erasing")
+    if erased:
+        found = _erase(reader)
+    words = _taken(reader)
+    options = [name for name in words if found.table[name].notna().any()]
+    with st.container(horizontal=True, gap="small"):
+        said = place.choose(
+            "Read off",
+            [name for name in SAID if found.table[name].notna().any()],
+            "claim_said",
+            "weight",
+            words=SAID.__getitem__,
+            help="What the row itself says of each key, without taking anything away.",
+            width=220,
+        )
+        taken = place.choose(
+            "Taken away",
+            options,
+            "claim_taken",
+            options[0],
+            words=words.__getitem__,
+            help="What is done to a key, to see how far the output moves without it.",
+            width=260,
+        )
+    _scatter(reader, found, said, taken)
+    _correlations(found, {name: words[name] for name in options})
+    _ranks(reader, found)
+    _direct(reader, found)
+    _sink(reader, found)
+    if not erased and _erase(reader) is not None:
+        st.rerun()
+
+
+def _taken(reader: Reader) -> dict[str, str]:
+    return TAKEN | {"token_erasure": f"Token hidden from every {_heads(reader)}"}
+
+
+def _heads(reader: Reader) -> str:
+    """The heads that a token is erased from, those of one stack, in words."""
+    one = len(reader.capture.stacks) == 1
+    return "head" if one else f"{reader.selection.stack} head"
+
+
+def _erase(reader: Reader) -> "Agreement":
+    """The same with every token hidden from every head: on a button, for it takes longer."""
+    return reader.on_demand(
+        "erasing",
+        lambda model, cap, step: _agree(model, cap, reader, True, step),
+        f"Also hide each token from every {_heads(reader)}",
+        lambda: _cost(reader),
+    )
+
+
+def _agree(model, capture, reader: Reader, erase: bool, step) -> "Agreement":
+    from attnviz.faithfulness import agreement
+
+    at = reader.at | {"query": reader.row}
+    return agreement(model, capture, **at, erase=erase, progress=step)
+
+
+def _cost(reader: Reader) -> float:
+    """Seconds to hide every token from every head, from a few timed tokens, which share a run."""
+
+    def timed(model, capture) -> float:
+        import time
+
+        from attnviz.interventions import HideKeys, effects
+
+        half = len(reader.seen) // 2
+        keys, stack = [int(key) for key in reader.seen[half : half + 4]], reader.selection.stack
+        started = time.perf_counter()
+        effects(model, capture, [[HideKeys(stack=stack, keys=(key,))] for key in keys])
+        return (time.perf_counter() - started) * len(reader.seen) / len(keys)
+
+    return reader.run("erasing cost", timed)
+
+
+def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
+    from attnviz.charts.scatter import drawn, scatter
+
+    table = found.table
+    x, y = table[said].to_numpy(float), table[taken].to_numpy(float)
+    correlation = found.correlation(said, taken)
+    left_out = len(table) - int(drawn(x, y, log=True).sum())
+    finding = (
+        f"Between {SAID[said].lower()} and the change of the output, the rank correlation over "
+        f"{len(table)} keys is {_number(correlation)}. Of random orders of as many keys, 95 in 100 "
+        f"stay below {found.chance:.2f}."
+    )
+    st.text(finding)
+    if left_out < len(table):
+        chart = scatter(
+            reader.seen_keys,
+            x,
+            y,
+            x_title=f"{SAID[said]} (log scale)",
+            y_title=f"change: {found.unit} (log scale)",
+            log=True,
+        )
+        figure("claim_use", chart, f"A point for each key. {finding}")
+    if left_out:
+        st.text(f"Not drawn, because a logarithm has no 0: {left_out} keys.")
+    shown = table.drop(columns=["token"]).dropna(axis=1, how="all")
+    shown.insert(1, "key", [reader.key(k) for k in table["position"]])
+    names = {name: title for name, title in (SAID | TAKEN).items() if name in shown}
+    numbers("claim_use", shown.rename(columns=names), finding)
+
+
+def _correlations(found: "Agreement", taken: dict[str, str]) -> None:
+    import pandas as pd
+
+    from attnviz.faithfulness.agreement import NOISE
+
+    rows = [
+        {"Read off": title} | {words: _both(found, said, name) for name, words in taken.items()}
+        for said, title in SAID.items()
+        if found.table[said].notna().any()
+    ]
+    chance = {"Read off": "Random order, 95 in 100 below (Spearman)"}
+    rows.append(chance | dict.fromkeys(taken.values(), f"{found.chance:.2f}"))
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        key="claim_correlations",
+        alt="Rank correlations of what is read off with what is measured, and their chance level.",
+    )
+    st.text(
+        f"Spearman's rank correlation, and Kendall's in brackets. Changes below {NOISE:g} are "
+        "rounding and count as none."
+    )
+
+
+def _ranks(reader: Reader, found: "Agreement") -> None:
+    """A switch, and under it the rank of every key by every measure."""
+    if not st.toggle("Ranks of all keys", key="claim_ranks", on_change=state.touch):
+        return
+    ranks = found.ranks.drop(columns=["token"]).dropna(axis=1, how="all")
+    ranks.insert(1, "key", [reader.key(k) for k in ranks["position"]])
+    names = {name: title for name, title in (SAID | TAKEN).items() if name in ranks}
+    st.dataframe(
+        ranks.rename(columns=names),
+        hide_index=True,
+        key="claim_ranks_table",
+        alt="The rank of every key by every measure, 1 being the largest.",
+    )
+
+
+def _both(found: "Agreement", said: str, name: str) -> str:
+    """Spearman's correlation and Kendall's."""
+    first, second = (found.correlation(said, name, how) for how in ("spearman", "kendall"))
+    return _number(first) if np.isnan(first) else f"{_number(first)} ({_number(second)})"
+
+
+def _number(correlation: float) -> str:
+    return "undefined, as one side does not vary" if np.isnan(correlation) else f"{correlation:.2f}"
+
+
+def _direct(reader: Reader, found: "Agreement") -> None:
+    """How direct logit attribution was checked, or why there is none."""
+    path = found.direct
+    if path is None:
+        st.text(f"Direct logit attribution is left out. {found.no_direct}")
+        return
+    ((token, _),) = reader.capture.top_tokens(1)
+    own = float(path.of_keys(reader.head, reader.row).sum())
+    frozen = f"The {path.norm} before the unembedding is frozen at its scale of this run, "
+    frozen = f"{frozen}{path.scale:.4g}. " if path.norm != "no norm" else ""
+    st.text(
+        f'Direct logit attribution is for the likeliest next token, "{token.label}". {frozen}'
+        f"The {len(path.parts)} parts of the residual stream and the biases add "
+        f"up to {path.total:.4f}, and the model's own logit is {path.logit:.4f}. The keys of this "
+        f"head add {own:+.4f} of it straight; what later layers make of them is not counted."
+    )
+
+
+def _sink(reader: Reader, found: "Agreement") -> None:
+    """The first token: much weight, and often little behind it."""
+    head, row = reader.head, reader.row
+    if head.v is None or 0 not in reader.seen or len(reader.seen) < 3:
+        return
+    norms = np.linalg.norm(head.v[reader.seen], axis=1)
+    rest = float(np.median(norms[1:]))
+    first = found.table[found.table["position"] == 0].iloc[0]
+    rank = int((found.table["key_hiding"] > first["key_hiding"]).sum()) + 1
+    st.text(
+        f"The first token here: weight {head.weights[row, 0]:.3f}, with a value vector "
+        f"{norms[0] / rest if rest else float('nan'):.2f} times as long as the median of the other "
+        f"keys. Hiding it changes the output by {first['key_hiding']:.2g}, which is number {rank} "
+        f"of {len(found.table)}. Many heads of large models rest most of their weight on a first "
+        "token whose value is short: weight that has to go somewhere."
+    )
+
+
+ENTRY = Entry(
+    key="proves-use",
+    claim="A high weight proves that the model used that token",
+    believed=(
+        "The picture looks like a pointer: this token looks at that one. And where a head attends "
+        "to the right word, it is tempting to take that for the reason."
+    ),
+    true=(
+        "A weight says how large the share of a token's value is in one head's mix. Whether the "
+        "output depends on it is another question, and can be measured: hide the key from this "
+        "row, set its value to 0, or hide the token from the whole model, and see how far the "
+        "output moves. Weight and effect agree in some heads and not in others, and even where "
+        "they agree, the effect of one head may be next to nothing."
+    ),
+    title="Weight against what happens without the token",
+    measure=_measure,
+    carries=(
+        "One row of one head on one text. A correlation over few keys says little: compare it with "
+        "the chance level. Hiding and zeroing put the model into a state that training never "
+        "showed it. Direct attribution follows one way only, past all later layers, and holds the "
+        "final norm still. An effect is a dependence of the output, not a reason in human terms."
+    ),
+    sources=(
+        "Jain and Wallace 2019, Attention is not Explanation. Serrano and Smith 2019, Is Attention "
+        "Interpretable? Kobayashi et al. 2020, Attention is Not Only a Weight. Mohebbi et al. "
+        "2023, Quantifying Context Mixing in Transformers (value zeroing). Elhage et al. 2021, A "
+        "Mathematical Framework for Transformer Circuits (direct attribution to logits). Xiao et "
+        "al. 2023, Efficient Streaming Language Models with Attention Sinks."
+    ),
+    planted=Planted(
+        1,
+        1,
+        "A head that gives the first token nearly all its weight, and whose value there is a "
+        "fiftieth of the others': hiding the token changes nothing.",
+    ),
+)

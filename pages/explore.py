@@ -1,0 +1,26 @@
+"""Explore: one head on one text, its scores beside its weights, and what each token adds."""
+
+import streamlit as st
+
+from dashboard import heading, loading, notices, sidebar, state
+from dashboard.viewer import viewer
+
+selection = state.current()
+
+notice = st.empty()
+notices.show_ignored(notice, state.ignored())
+title = st.container(gap="xxsmall")
+shell = heading.shell(title, selection)
+sidebar.model_and_text(selection)
+
+capture = loading.ready(selection)
+if capture is not None:
+    selection = state.settle(capture)
+    sidebar.place(selection, capture)
+    shell.empty()
+    with title:
+        heading.draw(selection, capture)
+    viewer()
+    st.page_link("../pages/compare.py", label="Compare this head with another")
+    notices.show_ignored(notice, state.ignored())
+    st.session_state["drawn"] = True

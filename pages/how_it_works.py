@@ -1,0 +1,52 @@
+"""How it works: attention in four steps, on an invented head and then in the chosen model."""
+
+import streamlit as st
+
+from dashboard import (
+    how_words,
+    notices,
+    quick_check,
+    real_steps,
+    sidebar,
+    state,
+    story,
+    toy_panel,
+    toy_state,
+    worked_example,
+)
+
+selection = state.current()
+toy = toy_state.current()
+notice = st.empty()
+notices.show_ignored(notice, [*state.ignored(), *toy_state.ignored()])
+
+st.title("How it works", anchor=False)
+story.lead(toy)
+sidebar.model_and_text(selection)
+with st.container(horizontal=True, gap="large"):
+    toy_panel.depth(toy)
+    lit = toy_panel.follow()
+
+with notices.guard():
+    toy_panel.diagram(toy, lit)
+    toy_panel.controls(toy)
+    story.legend()
+    toy_panel.words(toy)
+    story.told(toy)
+if toy.depth != "seconds":
+    with notices.guard():
+        worked_example.differences(toy)
+        worked_example.published()
+        worked_example.in_words()
+in_a_model = st.container()  # drawn last: a model may take its time
+if toy.depth != "seconds":
+    with notices.guard():
+        how_words.analogy()
+        how_words.confused()
+        quick_check.draw()
+        how_words.reading()
+with in_a_model, notices.guard():
+    real_steps.draw(selection, toy)
+
+notices.show_ignored(notice, [*state.ignored(), *toy_state.ignored()])
+toy_state.publish()

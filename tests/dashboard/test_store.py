@@ -1,0 +1,517 @@
+"""The store of models and captures: made once, bounded in bytes, nothing kept of what failed."""
+
+import gc
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from attnviz.errors import BadInput, ModelNotFound, TooLarge
+from dashboard.store import Job, Stopped, Store
+
+
+@dataclass(eq=False)
+class FakeModel:
+    name: str
+
+
+@dataclass(eq=False)
+class FakeCapture:
+    model: FakeModel
+    nbytes: int = 10
+
+
+def quiet(words, fraction):
+    pass
+
+
+def make(load=None, capture=None, *, max_models=2, max_bytes=100):
+    return Store(
+        load or (lambda name, tell: FakeModel(name)),
+        capture or (lambda model, options: FakeCapture(model)),
+        max_models=max_models,
+        max_bytes=max_bytes,
+    )
+
+
+def in_line(turns, count):
+    deadline = time.monotonic() + 10
+    while len(turns) < count and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert len(turns) == count
+
+
+def test_ten_readers_of_one_model_cause_one_load():
+    """streamlit/streamlit#8009: after a restart many visitors each loaded their own copy."""
+    loads = []
+
+    def load(name, tell):
+        loads.append(name)
+        time.sleep(0.3)
+        return FakeModel(name)
+
+    store = make(load)
+    with ThreadPoolExecutor(10) as pool:
+        models = list(pool.map(lambda _: store.model("m", quiet), range(10)))
+    assert loads == ["m"]
+    assert all(model is models[0] for model in models)
+
+
+def test_a_failed_load_reaches_every_reader_and_is_not_kept():
+    """streamlit/streamlit#8009: a failed load is not cached for the others."""
+    answers, asked = [ModelNotFound("gone"), FakeModel("m")], threading.Event()
+
+    def load(name, tell):
+        answer = answers.pop(0)
+        asked.wait(10)  # for all three
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def ask(_):
+        try:
+            return store.model("m", quiet)
+        except ModelNotFound as error:
+            return error.what
+
+    store = make(load)
+    with ThreadPoolExecutor(3) as pool:
+        asks = [pool.submit(ask, number) for number in range(3)]
+        deadline = time.monotonic() + 10
+        while store._jobs.get("m", Job("m")).watchers < 3 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        asked.set()
+        assert [one.result(10) for one in asks] == ["gone"] * 3
+    assert isinstance(store.model("m", quiet), FakeModel)
+
+
+def test_a_reader_is_told_how_far_the_load_is():
+    told = []
+
+    def load(name, tell):
+        tell("Fetching", 0.25)
+        time.sleep(0.5)
+        return FakeModel(name)
+
+    make(load).model("m", lambda *news: told.append(news))
+    assert ("Fetching", 0.25) in told
+
+
+def test_a_load_goes_on_when_its_reader_leaves_and_the_next_one_finds_it():
+    loads = []
+
+    def load(name, tell):
+        loads.append(name)
+        time.sleep(0.5)
+        return FakeModel(name)
+
+    def leave(words, fraction):
+        raise KeyboardInterrupt
+
+    store = make(load)
+    with pytest.raises(KeyboardInterrupt):
+        store.model("m", leave)
+    assert store.model("m", quiet).name == "m"
+    assert loads == ["m"]
+
+
+def test_a_load_nobody_watches_can_be_stopped_and_others_cannot():
+    started, go_on = threading.Event(), threading.Event()
+
+    def load(name, tell):
+        started.set()
+        for step in range(500):
+            tell("Fetching", step / 500)
+            go_on.wait(0.01)
+        return FakeModel(name)
+
+    store = make(load)
+    outcome = []
+
+    def watch():
+        try:
+            outcome.append(store.model("m", quiet))
+        except Stopped as error:
+            outcome.append(error)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    started.wait(5)
+    store.cancel("m")
+    go_on.set()
+    watcher.join(20)
+    assert isinstance(outcome[0], FakeModel)  # watched, so it went on
+
+    started.clear()
+    go_on.clear()
+
+    def leave(words, fraction):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.model("n", leave)
+    stopped = store._jobs["n"]
+    store.cancel("n")
+    assert stopped.done.wait(10) and isinstance(stopped.error, Stopped)
+    assert not store.holds("n")
+
+
+def test_whoever_asks_for_a_model_that_another_has_stopped_gets_it():
+    """The stop is noticed at the loader's next word, which may be a while away."""
+    loads, loading, go_on = [], threading.Event(), threading.Event()
+
+    def load(name, tell):
+        loads.append(name)
+        if len(loads) == 1:
+            loading.set()
+            go_on.wait(10)
+        tell("Fetching", 0.5)
+        return FakeModel(name)
+
+    def leave(words, fraction):
+        loading.wait(10)
+        raise KeyboardInterrupt
+
+    store = make(load)
+    with pytest.raises(KeyboardInterrupt):
+        store.model("m", leave)
+    stopped = store._jobs["m"]
+    store.cancel("m")
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(store.model, "m", quiet) for _ in range(2)]
+        in_line(store._loads, 2)
+        go_on.set()
+        first, second = (ask.result(10) for ask in asked)
+    assert isinstance(stopped.error, Stopped)
+    assert first is second and store.holds("m") and loads == ["m", "m"] and not store._jobs
+
+
+def test_a_load_that_was_stopped_too_late_is_not_done_twice():
+    loads, loading, go_on = [], threading.Event(), threading.Event()
+
+    def load(name, tell):
+        loads.append(name)
+        loading.set()
+        go_on.wait(10)
+        return FakeModel(name)
+
+    def leave(words, fraction):
+        loading.wait(10)
+        raise KeyboardInterrupt
+
+    store = make(load)
+    with pytest.raises(KeyboardInterrupt):
+        store.model("m", leave)
+    store.cancel("m")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(store.model, "m", quiet)
+        in_line(store._loads, 2)
+        go_on.set()
+        assert isinstance(asked.result(10), FakeModel)
+    assert loads == ["m"]
+
+
+def test_models_are_released_before_another_is_loaded():
+    held_at_load = []
+
+    def load(name, tell):
+        store.make_room()
+        held_at_load.append([n for n in "abc" if store.holds(n)])
+        return FakeModel(name)
+
+    store = make(load)
+    for name in ("a", "b", "a", "c"):
+        store.model(name, quiet)
+    assert held_at_load == [[], ["a"], ["a"]]  # "b" was the one used longest ago
+    assert store.holds("a") and store.holds("c") and not store.holds("b")
+
+
+def test_an_evicted_model_and_its_captures_are_free_to_go():
+    store = make(max_models=1)
+    model = store.model("a", quiet)
+    capture = store.capture("a", "text", quiet)
+    gone = [weakref.ref(model), weakref.ref(capture)]
+    del model, capture
+    gc.collect()
+    assert all(ref() is not None for ref in gone)
+    store.model("b", quiet)
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+    assert store.nbytes == 0
+
+
+def test_captures_are_bounded_in_bytes_and_the_newest_always_stays():
+    sizes = {"a": 40, "b": 40, "c": 40, "huge": 500}
+    runs = []
+
+    def capture(model, options):
+        runs.append(options)
+        return FakeCapture(model, sizes[options])
+
+    store = make(capture=capture)
+    store.model("m", quiet)
+
+    def ask(options):
+        return store.capture("m", options, quiet)
+
+    for options in ("a", "b", "a", "c"):
+        ask(options)
+    assert store.nbytes == 80
+    ask("a")
+    ask("c")
+    assert runs == ["a", "b", "c"]  # "b" was used longest ago, so it went
+    ask("b")
+    assert runs[-1] == "b"
+    ask("huge")
+    ask("huge")
+    assert runs.count("huge") == 1 and store.nbytes == 500
+
+
+def test_a_failed_run_is_not_kept():
+    answers = [BadInput("no tokens"), None]
+
+    def capture(model, options):
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    store.model("m", quiet)
+    with pytest.raises(BadInput):
+        store.capture("m", "x", quiet)
+    assert isinstance(store.capture("m", "x", quiet), FakeCapture)
+
+
+def test_runs_happen_one_at_a_time_and_a_waiting_reader_is_told():
+    at_once, most, told = [], [], []
+
+    def capture(model, options):
+        at_once.append(1)
+        most.append(len(at_once))
+        time.sleep(0.25)
+        at_once.pop()
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    store.model("m", quiet)
+
+    def ask(options):
+        return store.capture("m", options, lambda *news: told.append(news))
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(ask, "xyz"))
+    assert max(most) == 1 and len(most) == 3
+    assert any("Waiting" in words for words, _ in told)
+
+
+def test_a_small_result_is_worked_out_once_and_goes_with_its_capture():
+    made = []
+
+    def work(capture):
+        made.append(capture)
+        return len(made)
+
+    store = make(max_models=1)
+    store.model("a", quiet)
+    assert [store.extra("a", "x", "grid", work, quiet) for _ in range(3)] == [1, 1, 1]
+    store.release("a")
+    store.model("a", quiet)
+    assert store.extra("a", "x", "grid", work, quiet) == 2
+
+
+def test_what_was_one_readers_alone_goes_when_the_reader_leaves():
+    store = make()
+    gone = {}
+    for text, readers in {"mine": "a", "ours": "ab", "anybody's": [None]}.items():
+        for reader in readers:
+            gone[text] = weakref.ref(store.capture("m", text, quiet, reader))
+            store.extra("m", text, "grid", lambda capture: 1, quiet, reader)
+    store.leave("a")
+    gc.collect()
+    assert gone["mine"]() is None and not store.has_result("m", "mine", "grid")
+    assert store.has_capture("m", "ours") and store.has_capture("m", "anybody's")
+    store.leave("b")
+    assert not store.has_capture("m", "ours") and not store.has_result("m", "ours", "grid")
+    assert store.nbytes == 10
+
+
+def test_a_run_that_does_not_fit_makes_room_first_and_is_refused_last():
+    """Lin-jun-xiang/docGPT-langchain#2: one reader's text took the app down for everybody."""
+    room, runs = [25], []
+
+    def admit(model, options, freed):
+        held = sum(10 for _ in runs if store.has_capture("m", _))
+        if options > room[0] - held + freed:
+            raise TooLarge("full")
+
+    def capture(model, options):
+        runs.append(options)
+        return FakeCapture(model)
+
+    store = Store(
+        lambda name, tell: FakeModel(name), capture, max_models=1, max_bytes=100, admit=admit
+    )
+    for size in (5, 6, 20):
+        store.capture("m", size, quiet)
+    assert [size for size in (5, 6, 20) if store.has_capture("m", size)] == [20]
+    with pytest.raises(TooLarge):
+        store.capture("m", 30, quiet)
+    assert runs == [5, 6, 20] and store.has_capture("m", 20)
+    assert isinstance(store.capture("m", 8, quiet), FakeCapture)  # the refusal holds nobody up
+
+
+def test_a_run_that_is_refused_takes_nothing_from_others():
+    """Lin-jun-xiang/docGPT-langchain#2: nor does it where the bound of captures is in its way."""
+
+    def admit(model, options, freed):
+        if options == "huge" and freed < 100:
+            raise TooLarge("full")
+
+    store = Store(
+        lambda name, tell: FakeModel(name),
+        lambda model, options: FakeCapture(model),
+        max_models=1, max_bytes=100, admit=admit, size=lambda model, options: 90,
+    )  # fmt: skip
+    store.capture("m", "a", quiet, "reader")
+    store.capture("m", "b", quiet)
+    with pytest.raises(TooLarge):
+        store.capture("m", "huge", quiet)
+    assert store.has_capture("m", "b") and store.nbytes == 10 * len(store._held)
+
+
+def test_a_run_of_a_reader_who_left_meanwhile_is_kept_for_nobody():
+    """statgarten/playdoh#7: memory that only ever grows."""
+    running, go_on = threading.Event(), threading.Event()
+
+    def capture(model, options):
+        running.set()
+        go_on.wait(10)
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    run = threading.Thread(target=store.capture, args=("m", "x", quiet, "a"))
+    run.start()
+    running.wait(10)
+    store.leave("a")
+    go_on.set()
+    run.join(10)
+    gc.collect()
+    assert store.nbytes == 0 and not store.has_capture("m", "x")
+    store.capture("m", "ours", quiet, "b")
+    assert store.held("m", "ours", "a") is not None  # a's page, drawn to its end
+    store.leave("b")
+    assert store.nbytes == 0
+    store.come("a")  # back after a lost connection
+    store.capture("m", "x", quiet, "a")
+    assert store.nbytes == 10
+
+
+def test_only_the_last_readers_who_left_are_remembered():
+    store = make()
+    for number in range(3_000):
+        store.leave(str(number))
+    assert len(store._left) == 1_000 and "2999" in store._left
+
+
+def test_whoever_waits_in_line_keeps_no_model_alive():
+    """docGPT-langchain#2, playdoh#7: memory climbs with every model, here with every reader."""
+    go_on, alive, most = threading.Event(), weakref.WeakSet(), []
+
+    def load(name, tell):
+        store.make_room()
+        model = FakeModel(name)
+        alive.add(model)
+        most.append(len(alive))
+        return model
+
+    def capture(model, options):
+        go_on.wait(0.01)
+        return FakeCapture(None)
+
+    store = make(load, capture, max_models=1)
+    names = [f"m{number % 3}" for number in range(30)]
+    with ThreadPoolExecutor(30) as pool:
+        list(pool.map(lambda name: store.capture(name, name, quiet), names))
+    gc.collect()
+    assert max(most) == 1 and len(alive) == 1
+
+
+def test_what_is_kept_has_a_bound_in_number_too():
+    store = Store(
+        lambda name, tell: FakeModel(name),
+        lambda model, options: FakeCapture(model, 0),
+        max_models=1, max_bytes=100, max_entries=5,
+    )  # fmt: skip
+    for number in range(20):
+        store.capture("m", number, quiet)
+    assert sum(store.has_capture("m", number) for number in range(20)) == 5
+
+
+def test_the_last_of_a_row_of_runs_ends_with_a_rest_for_the_models_that_are_held():
+    rests = []
+    store = Store(
+        lambda name, tell: FakeModel(name),
+        lambda model, options: FakeCapture(model),
+        max_models=1, max_bytes=100, idle=rests.append,
+    )  # fmt: skip
+    model = store.model("m", quiet)
+    with ThreadPoolExecutor(5) as pool:
+        with store.turns.turn(quiet):
+            runs = [pool.submit(store.capture, "m", text, quiet) for text in range(5)]
+            in_line(store.turns, 6)
+        for run in runs:
+            run.result(10)
+    assert rests == [[model]]
+
+
+def test_there_is_no_rest_while_a_model_loads():
+    loading, go_on, rests = threading.Event(), threading.Event(), []
+
+    def load(name, tell):
+        if name == "slow":
+            loading.set()
+            go_on.wait(10)
+        return FakeModel(name)
+
+    store = Store(
+        load, lambda model, options: FakeCapture(model),
+        max_models=2, max_bytes=100, idle=rests.append,
+    )  # fmt: skip
+    store.model("m", quiet)
+    other = threading.Thread(target=store.model, args=("slow", quiet))
+    other.start()
+    loading.wait(10)
+    store.capture("m", "x", quiet)
+    assert not rests
+    go_on.set()
+    other.join(10)
+    store.capture("m", "y", quiet)
+    assert len(rests) == 1
+
+
+def test_a_load_waits_until_a_run_lets_go_of_the_model_that_makes_way():
+    """statgarten/playdoh#7: two models at once, where there was room for one."""
+    running, alive, others = threading.Event(), weakref.WeakSet(), []
+
+    def load(name, tell):
+        store.make_room()
+        others.append(len(alive))
+        model = FakeModel(name)
+        alive.add(model)
+        return model
+
+    def capture(model, options):
+        running.set()
+        time.sleep(0.4)
+        return FakeCapture(None)
+
+    store = make(load, capture, max_models=1)
+    run = threading.Thread(target=store.capture, args=("a", "text", quiet))
+    run.start()
+    running.wait(5)
+    store.model("b", quiet)
+    run.join(5)
+    assert others == [0, 0]

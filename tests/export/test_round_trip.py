@@ -1,0 +1,377 @@
+"""A view in a file: every number comes back, and can be made again."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import attnviz
+from attnviz import export
+from attnviz.errors import BadInput, ModelRefused
+from attnviz.export import pictures, provenance, tables, webpage
+from attnviz.export.one_head import bare_view
+from attnviz.head import Head
+from attnviz.interventions import Ablate, AddToScore, HideKeys, SetWeights, Temper
+from tests import tiny
+
+DATA = ("npz", "csv", "parquet", "json", "html")
+IDS = [5, 6, 7, 8, 6, 9]
+
+
+def wrapped(name="GPT2LMHeadModel", **options):
+    return attnviz.wrap(tiny.hf(name, **options), name="tiny")
+
+
+@pytest.fixture(scope="module")
+def gpt2():
+    return wrapped()
+
+
+def same(saved, view):
+    assert list(saved.arrays) and set(saved.arrays) == set(view.arrays)
+    for name, array in view.arrays.items():
+        assert saved.arrays[name].dtype == array.dtype
+        assert np.array_equal(saved.arrays[name], array, equal_nan=array.dtype.kind == "f"), name
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_every_number_comes_back_in_every_bit(kind, gpt2, tmp_path):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2, stage="dot")
+    saved = export.read(view.save(tmp_path / f"head.{kind}"))
+    same(saved, view)
+    scores, head = saved.arrays["scores"], attnviz.capture(gpt2, input_ids=IDS).head(1, 2)
+    assert np.isneginf(scores[0, 1:]).all() and np.isfinite(saved.arrays["stage"]).all()
+    assert np.array_equal(saved.arrays["weights"], head.weights)
+    assert saved.arrays["mask_reason"][0].tolist() == [0, 1, 1, 1, 1, 1]
+    again = saved.again(gpt2)
+    assert again.identical and again.same and again.words.startswith("The same in every bit")
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_a_cross_view_keeps_its_two_sides_apart(kind, tmp_path):
+    model = wrapped("BartForConditionalGeneration")
+    capture = attnviz.capture(model, input_ids=IDS, decoder_input_ids=[2, 5, 6])
+    view = export.head_view(capture, layer=2, head=1, stack="cross")
+    saved = export.read(view.save(tmp_path / f"cross.{kind}"))
+    same(saved, view)
+    assert saved.arrays["weights"].shape == (3, 6)
+    assert saved.provenance["axis_order"] == ["query", "key"]
+    assert saved.provenance["place"]["stack"] == "cross"
+    assert saved.again(model).identical
+
+
+WHATIFS = [
+    HideKeys(1, 2, keys=(1,), queries=None),
+    Temper(0, temperature=2.5),
+    AddToScore(1, 2, query=4, key=2, amount=-1.25),
+    SetWeights(1, 2, query=2, weights=np.array([0.25, 0, 0.75, 0, 0, 0], np.float32)),
+    Ablate(0, 1, how="mean", queries=[2, 3]),
+]
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_what_ifs_are_in_the_file_and_are_done_again(kind, gpt2, tmp_path):
+    run = attnviz.run(gpt2, input_ids=IDS, interventions=WHATIFS)
+    view = export.head_view(run, layer=1, head=2)
+    saved = export.read(view.save(tmp_path / f"whatif.{kind}"))
+    same(saved, view)
+    kinds = [change["kind"] for change in saved.provenance["interventions"]]
+    assert kinds == ["HideKeys", "Temper", "AddToScore", "SetWeights", "Ablate"]
+    before = attnviz.capture(gpt2, input_ids=IDS).head(1, 2)
+    assert np.array_equal(saved.arrays["baseline_weights"], before.weights)
+    assert not np.array_equal(saved.arrays["weights"], before.weights)
+    assert set(saved.arrays["mask_reason"][2:, 1].tolist()) == {4}
+    assert saved.again(gpt2).identical
+
+
+def test_another_result_is_noticed(gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    saved = export.from_bytes(view.data("npz"), "npz")
+    near, far = saved.arrays["weights"].copy(), saved.arrays["weights"].copy()
+    near[3, 0] += 1e-6
+    far[3, 0] += 1e-2
+    for changed, same in ((near, True), (far, False)):
+        again = export.Saved({**saved.arrays, "weights": changed}, saved.provenance).again(gpt2)
+        assert again.same is same and not again.identical
+        assert "in weights" in again.words
+    hidden = saved.arrays["scores"].copy()
+    hidden[3, 0] = -np.inf
+    again = export.Saved({"scores": hidden}, saved.provenance).again(gpt2)
+    assert not again.same and again.differences["scores"] == float("inf")
+
+
+def test_other_weights_are_refused_by_name(gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    saved = export.from_bytes(view.data("npz"), "npz")
+    saved.provenance["model"]["revision"] = "a" * 40
+    with pytest.raises(ModelRefused, match="other weights of tiny.*aaaa.*here is none"):
+        saved.again(gpt2)
+    assert saved.again(gpt2, other_revision=True).identical
+    saved.provenance["model"] |= {"revision": "", "dtype": "float16"}
+    with pytest.raises(ModelRefused, match="in float16, this one is GPT2LMHeadModel in float32"):
+        saved.again(gpt2)
+
+
+def test_other_versions_are_told(gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    saved = export.from_bytes(view.data("npz"), "npz")
+    assert saved.again(gpt2).notes == ()
+    saved.provenance["versions"]["torch"] = "1.0"
+    (note,) = saved.again(gpt2).notes
+    assert note.startswith("torch: 1.0 then, 2.")
+
+
+def test_an_object_that_no_name_loads_is_asked_for(gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    with pytest.raises(BadInput, match="No name loads it"):
+        export.from_bytes(view.data("npz"), "npz").again()
+
+
+def test_a_text_with_other_tokens_is_refused(bpe, wordpiece):
+    hf = tiny.hf("GPT2LMHeadModel", vocab_size=len(bpe))
+    one = attnviz.wrap(hf, bpe, name="tiny")
+    view = export.head_view(attnviz.capture(one, "The cat sat"), layer=1, head=2)
+    saved = export.from_bytes(view.data("npz"), "npz")
+    assert saved.again(one).identical
+    with pytest.raises(BadInput, match="other tokens than it had"):
+        saved.again(attnviz.wrap(hf, wordpiece, name="tiny"))
+
+
+def test_options_of_the_tokenizer_travel(bpe):
+    """TransformerLensOrg/TransformerLens#1418: what was or was not added to a text shows."""
+    model = attnviz.wrap(tiny.hf("GPT2LMHeadModel", vocab_size=len(bpe)), bpe, name="tiny")
+    text = "x<|endoftext|>y"
+    capture = attnviz.capture(model, text, add_special_tokens=False, split_special_tokens=True)
+    view = export.head_view(capture, layer=0, head=0)
+    asked = view.provenance["input"]["asked"]
+    assert asked == {"text": text, "add_special_tokens": False, "split_special_tokens": True}
+    saved = export.from_bytes(view.data("csv"), "csv")
+    assert len(saved.provenance["axes"]["key"]["places"]) > 3
+    assert saved.again(model).identical
+
+
+def test_bfloat16_is_float32_in_the_file_and_said(tmp_path):
+    """illuin-tech/colpali#3"""
+    import torch
+
+    model = attnviz.wrap(tiny.hf("LlamaForCausalLM").to(torch.bfloat16), name="tiny")
+    view = export.head_view(attnviz.capture(model, input_ids=list(range(3, 43))), layer=1, head=0)
+    saved = export.read(view.save(tmp_path / "half.parquet"))
+    assert saved.arrays["weights"].dtype == np.float32
+    assert saved.provenance["model"]["dtype"] == "bfloat16"
+    again = saved.again(model)
+    assert again.same and again.tolerance == 5e-3
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "py"])
+def test_a_picture_or_a_script_leads_back_to_its_numbers(kind, gpt2, tmp_path):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    saved = export.read(view.save(tmp_path / f"head.{kind}"))
+    assert saved.arrays == {} and saved.provenance == view.provenance
+    again = saved.again(gpt2)
+    assert np.array_equal(again.view.arrays["weights"], view.arrays["weights"])
+
+
+@pytest.mark.parametrize("kind", list(export.KINDS))
+def test_provenance_is_in_every_file(kind, gpt2):
+    run = attnviz.run(gpt2, input_ids=IDS, interventions=[HideKeys(1, 2, keys=(1,))])
+    view = export.head_view(run, layer=1, head=2, stage="scaled", link="https://example.org/?q=1")
+    found = export.from_bytes(view.data(kind), kind).provenance
+    assert found["model"]["name"] == "tiny" and found["model"]["dtype"] == "float32"
+    assert found["model"]["revision"] == ""
+    assert found["input"]["input_ids"] == IDS
+    assert found["axes"]["key"]["key_id"] == IDS
+    assert found["axes"]["key"]["key_label"] == [f"id {i}" for i in IDS]
+    assert found["axis_order"] == ["query", "key"]
+    assert found["arrays"]["scores"]["axes"] == ["query", "key"]
+    place = found["place"]
+    assert (place["layer"], place["head"], place["stage"]) == (1, 2, "scaled")
+    assert found["interventions"] == [{"kind": "HideKeys", "layer": 1, "head": 2, "keys": [1]}]
+    assert {"attnviz", "torch", "transformers", "numpy", "python"} <= set(found["versions"])
+    assert found["link"] == "https://example.org/?q=1"
+
+
+@pytest.mark.parametrize("kind", list(export.KINDS))
+def test_a_file_of_somebody_else_is_refused(kind):
+    for contents in (b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(40), b"PK\x03\x04" + bytes(30)):
+        with pytest.raises(BadInput, match="holds no view of attnviz"):
+            export.from_bytes(contents, kind)
+
+
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "json", "html"])
+def test_half_a_file_is_refused(kind, gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    whole = view.data(kind)
+    at = whole.find(b"attnviz-npz") + 100 if kind == "html" else -40
+    with pytest.raises(BadInput, match="holds no view|is not whole"):
+        export.from_bytes(whole[:at], kind)
+
+
+def test_a_file_of_a_later_format_is_refused_by_its_number(gpt2):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    later = view.data("json").replace(b'"attnviz 1"', b'"attnviz 2"', 1)
+    with pytest.raises(BadInput, match="format 2"):
+        export.from_bytes(later, "json")
+
+
+def test_the_ending_says_the_kind(gpt2, tmp_path):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    for name in ("head.xlsx", "head"):
+        with pytest.raises(BadInput, match="svg, png, csv"):
+            view.save(tmp_path / name)
+    with pytest.raises(BadInput, match="cannot be written"):
+        view.save(tmp_path / "no" / "head.npz")
+    with pytest.raises(BadInput, match="cannot be read"):
+        export.read(tmp_path / "no.npz")
+
+
+def test_the_same_view_gives_the_same_bytes(gpt2):
+    first, second = (
+        export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2) for _ in range(2)
+    )
+    for kind in ("npz", "csv", "parquet", "json", "svg", "png"):
+        assert first.data(kind) == second.data(kind)
+
+
+def test_all_heads_come_back(tmp_path):
+    model = attnviz.load("planted-circuit")
+    view = export.heads_view(attnviz.capture(model, "red fox ran home red fox ran home"))
+    assert "layer 1, head 0 has the most, 1 " in view.finding
+    for kind in DATA:
+        saved = export.read(view.save(tmp_path / f"heads.{kind}"))
+        same(saved, view)
+        assert saved.provenance["axis_order"] == ["layer", "head"]
+        assert saved.again().identical
+
+
+def test_of_a_long_text_the_window_is_kept_and_said():
+    model = attnviz.load("planted-circuit")
+    capture = attnviz.capture(model, " ".join(["red fox ran home"] * 100))
+    view = export.head_view(capture, layer=1, head=0, query=300, near=40)
+    assert "rows" in view.title and "of 401" in view.title
+    head = capture.head(1, 0)
+    rows, keys = view.arrays["query_places"], view.arrays["key_places"]
+    assert (len(rows), len(keys)) == (256, 256) and 300 in rows and keys[0] == 0
+    assert np.array_equal(view.arrays["weights"], head.weights[np.ix_(rows, keys)])
+    assert export.from_bytes(view.data("npz"), "npz").again().identical
+    whole = export.head_view(capture, layer=1, head=0, whole=True)
+    assert np.array_equal(whole.arrays["scores"], head.scores)
+    told = whole.title.split(": scores and weights, ")[1]
+    assert told.startswith("rows 0 to 400 and keys 0 to 400 of 401 and 401; the picture shows rows")
+    few = export.head_view(capture, layer=1, head=0, places=([0, 7, 300], range(40)))
+    assert "rows 0, 7, 300 and keys 0 to 39 of 401 and 401; the picture shows rows" in few.title
+
+
+def test_more_than_a_file_takes_is_refused(monkeypatch):
+    from attnviz.export import one_head
+
+    monkeypatch.setattr(one_head, "MOST_CELLS", 24)
+    model = attnviz.load("planted-circuit")
+    with pytest.raises(attnviz.TooLarge, match="5 x 5 cells"):
+        export.head_view(attnviz.capture(model, "red fox red fox"), layer=1, head=0)
+
+
+def test_a_target_that_the_model_wrote_is_given_as_it_was():
+    model = wrapped("T5ForConditionalGeneration")
+    view = export.head_view(attnviz.capture(model, input_ids=IDS), layer=1, head=2, stack="cross")
+    assert "target" not in view.provenance["input"]["asked"]
+    assert "decoder_input_ids=[" in view.script
+    assert export.from_bytes(view.data("csv"), "csv").again(model).identical
+
+
+def test_padding_that_is_hidden_stays_hidden():
+    model = wrapped("LlamaForCausalLM")
+    capture = attnviz.capture(model, input_ids=[1, 1, *IDS], attention_mask=[0, 0, *[1] * 6])
+    view = export.head_view(capture, layer=1, head=2)
+    saved = export.from_bytes(view.data("parquet"), "parquet")
+    assert saved.arrays["key_places"].tolist() == [2, 3, 4, 5, 6, 7]
+    assert saved.again(model).identical
+
+
+def test_a_file_that_unpacks_without_end_is_not_unpacked(monkeypatch, gpt2):
+    from attnviz.export import arrays
+
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    data = view.data("npz")
+    monkeypatch.setattr(arrays, "MOST_UNPACKED", 100)
+    with pytest.raises(BadInput, match="holds no view"):
+        export.from_bytes(data, "npz")
+
+
+def test_heads_are_counted_where_there_is_attention():
+    capture = attnviz.capture(attnviz.load("planted-circuit"), "red fox ran home red fox")
+    view = export.heads_view(replace(capture, blocks=capture.blocks[1:]), measures=["induction"])
+    assert view.arrays["induction"].shape == (2, 3)  # layer 0 is there, and has no number
+    assert ": 3 heads by" in view.title
+
+
+def damaged(view, kind, change):
+    """The bytes of a file whose provenance says something else."""
+    view.__dict__["provenance"] = change(json.loads(json.dumps(view.provenance)))
+    return view.data(kind)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made: made | {"axes": []},
+        lambda made: made | {"axis_order": ["query", "nowhere"]},
+        lambda made: made | {"arrays": {"weights": made["arrays"]["weights"] | {"dtype": "no"}}},
+        lambda made: made | {"arrays": {"weights": made["arrays"]["weights"] | {"axes": ["x"]}}},
+        lambda made: made | {"versions": 3},
+        lambda made: made | {"interventions": "none"},
+        lambda made: made | {"format": "attnviz Infinity"},
+    ],
+)
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "json"])
+def test_damaged_provenance_is_refused_in_words(kind, change):
+    one = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0, allowed=[[1, 0], [1, 1]])
+    view = bare_view(one)
+    export.from_bytes(view.data(kind), kind)
+    with pytest.raises(BadInput, match="holds no view"):
+        export.from_bytes(damaged(view, kind, change), kind)
+
+
+def test_no_damaged_npz_raises_anything_else():
+    one = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
+    data = bytearray(bare_view(one).data("npz"))
+    central = data.rfind(b"PK\x01\x02")
+    places = [central + offset for offset in (8, 10)]  # flags: encrypted; the way of packing
+    refused = 0
+    for at in [*range(0, len(data), 7), *places]:
+        broken = data.copy()
+        broken[at] ^= 0x41
+        try:
+            export.from_bytes(bytes(broken), "npz")
+        except BadInput:
+            refused += 1
+    assert refused > 20
+
+
+def test_pictures_and_tables_are_not_unpacked_without_end(monkeypatch):
+    one = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
+    view = bare_view(one)
+    chunk = pictures._text_chunk(b"attnviz", "{" + " " * 10_000)
+    whole = pictures._text_chunk(b"attnviz", provenance.write(view.provenance))
+    assert pictures.read_png(b"8 bytes." + whole)["title"] == view.title
+    monkeypatch.setattr(pictures, "MOST_NOTE", 1_000)
+    read = []
+    monkeypatch.setattr(provenance, "read", read.append)
+    with pytest.raises(BadInput, match="holds no view"):
+        pictures.read_png(b"8 bytes." + chunk)
+    assert not read
+    data = view.data("parquet")
+    for limit in ("MOST_UNPACKED", "MOST_NUMBERS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(tables, limit, 4)
+            with pytest.raises(BadInput, match="holds no view"):
+                export.from_bytes(data, "parquet")
+    assert not read
+
+
+def test_only_maps_say_that_rows_are_queries():
+    words = "Rows are queries"
+    one = bare_view(Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0))
+    assert words in "".join(webpage._below(one))
+    assert words not in "".join(webpage._below(export.matrix_view(np.eye(2))))

@@ -1,0 +1,114 @@
+"""Surveys on Ray: the same files as in one process, workers that are lost, models that are not."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import ray
+
+import attnviz
+import attnviz.survey
+from attnviz.survey import cluster, survey
+from attnviz.survey import part as parts
+from attnviz.survey.probes import probe_texts
+from attnviz.survey.result import TABLES
+
+TEXTS = [text for _, text in probe_texts(24)]
+MODEL = "planted-circuit"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def started():
+    """Ray on this machine, once for all tests."""
+
+    os.environ["RAY_worker_niceness"] = "0"  # on a busy machine workers would get no turn
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    survey(attnviz.load(MODEL), TEXTS, folder)
+    return folder
+
+
+def same_files(one, other):
+    return all(
+        (one / f"{name}.parquet").read_bytes() == (other / f"{name}.parquet").read_bytes()
+        for name in TABLES
+    )
+
+
+def test_the_engine_makes_no_difference(whole, tmp_path):
+    told = []
+    survey(MODEL, TEXTS, tmp_path, engine="ray", workers=2, progress=told.append)
+    assert same_files(whole, tmp_path)
+    assert told[-1].done == len(TEXTS) and told[-1].total == len(TEXTS)
+
+
+def test_a_worker_that_is_killed_loses_nothing(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "SIZE", 4)
+    killed = []
+
+    def kill(progress):
+        """The process that holds the other part is shot while it is at it."""
+        if not killed:
+            (victim, *_) = workers()
+            killed.append(victim)
+            os.kill(victim, signal.SIGKILL)
+
+    survey(MODEL, TEXTS, tmp_path, engine="ray", workers=2, progress=kill)
+    assert killed
+    for name in ("heads", "examples", "failures"):
+        one, other = (
+            getattr(attnviz.survey.open_survey(folder), name) for folder in (whole, tmp_path)
+        )
+        assert len(one) == len(other)
+        numbers = one.select_dtypes("number").columns
+        assert ((one[numbers] - other[numbers]).abs().max() < 1e-6).all()
+
+
+def workers():
+    """Processes that hold a worker of the survey and come from this one."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes().startswith(b"ray::Worker") and ours(folder.name):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def ours(pid):
+    while pid not in ("0", "1", str(os.getpid())):
+        pid = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    return pid == str(os.getpid())
+
+
+def test_a_part_that_every_worker_dies_of_is_an_error_in_words(tmp_path, monkeypatch):
+    class Doomed(cluster.Worker):
+        def examine(self, texts, options):
+            time.sleep(0.1)
+            os._exit(1)
+
+    monkeypatch.setattr(cluster, "Worker", Doomed)
+    with pytest.raises(attnviz.BadInput, match="3 workers were lost"):
+        survey(MODEL, TEXTS[:2], tmp_path, engine="ray")
+
+
+def test_more_workers_than_cores_are_refused_and_not_waited_for(tmp_path):
+    with pytest.raises(attnviz.BadInput, match="no room for 3 workers.*has 2"):
+        survey(MODEL, TEXTS[:2], tmp_path, engine="ray", workers=3)
+
+
+def test_ray_wants_a_name_and_says_where_it_is_missing(tmp_path, monkeypatch):
+    with pytest.raises(attnviz.BadInput, match="load the model themselves"):
+        survey(attnviz.load(MODEL), TEXTS, tmp_path, engine="ray")
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(attnviz.BadInput, match=r"attnviz\[ray\]"):
+        survey(MODEL, TEXTS, tmp_path, engine="ray")

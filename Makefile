@@ -6,7 +6,7 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-# Compiling all of torch ahead takes longer than installing it; Python compiles what it imports.
+# Compiling all of torch ahead takes longer than installing it; what a page needs is compiled below.
 INSTALL := $(PY) -m pip install --disable-pip-version-check --no-compile
 # The first Python that is new enough; PYTHON=... chooses another.
 PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 python3.14,$(shell \
@@ -23,7 +23,8 @@ run: $(VENV)/.runs
 test: $(VENV)/.tests
 	.ci/browser
 	OMP_NUM_THREADS=1 $(PY) -m pytest --ignore=tests/browser --numprocesses=2 --dist=loadfile
-	OMP_NUM_THREADS=1 $(PY) -m pytest tests/browser
+	# Once more where one fails, and said so: a browser on a busy machine misses a key now and then.
+	OMP_NUM_THREADS=1 $(PY) -m pytest tests/browser --reruns=1 -rR
 
 check: $(VENV)/.tests
 	$(PY) -m ruff check .
@@ -38,6 +39,8 @@ $(VENV)/.runs: requirements.txt .wheels/torch-cpu.html
 	@if [ -z "$(PYTHON)" ]; then echo "attnviz needs Python 3.11 or later, and none was found." >&2; exit 1; fi
 	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	$(INSTALL) -r requirements.txt
+	@echo "Compiling what a first page needs."
+	@PYTHONDONTWRITEBYTECODE= $(PY) -m dashboard.warm
 	@touch $@
 
 $(VENV)/.tests: pyproject.toml $(VENV)/.runs

@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.keyboard import tab_to
 
 PLANTED = {"model": "planted-circuit", "text": "red fox ran home red fox ran home"}
 MAP = "[data-testid='stMain'] .vega-embed svg"
@@ -126,15 +127,6 @@ def test_heads_by_two_quick_steps_and_by_the_grid(visit, wait_idle):
     point_at(page, page.locator(".stSidebar .heads_marks path").nth(1), click=True)
     expect(page.locator("h1")).to_have_text(re.compile("layer 0, head 1$"))
     expect(page).to_have_url(re.compile("layer=0&head=1"))
-
-
-def tab_to(page: Page, what: str) -> None:
-    """Press Tab until the focus is on what the CSS selector means."""
-    for _ in range(80):
-        page.keyboard.press("Tab")
-        if page.evaluate("what => document.activeElement.matches(what)", what):
-            return
-    raise AssertionError(f"{what} cannot be reached by Tab")
 
 
 def test_everything_can_be_done_by_keyboard(visit, wait_idle):

@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.keyboard import tab_to
 
 LINK = "/?model=planted-circuit&text=red+fox+ran+home+red+fox"
 DIAGRAM = "[data-testid='stMain'] .vega-embed svg"
@@ -58,14 +59,9 @@ def test_a_click_on_a_token_is_kept_and_another_follows(visit, wait_idle):
 
 def test_a_path_is_lit_and_a_score_is_moved_by_keyboard(visit, wait_idle):
     page = visit()
-    follow = page.locator(".st-key-toy_follow")
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        if follow.evaluate(
-            "box => document.activeElement.matches('[role=radio]') && "
-            "box.contains(document.activeElement)"
-        ):
-            break
+    page.locator(".st-key-real_key_0").wait_for()  # the part below comes after the first
+    wait_idle(page)
+    tab_to(page, ".st-key-toy_follow [role=radio]")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Soup: score 2.10, weight 0.804")).to_be_visible()

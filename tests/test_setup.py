@@ -227,7 +227,7 @@ LIGHT = [
     *(
         f"dashboard.{module.name}"
         for module in pkgutil.iter_modules(dashboard.__path__)
-        if module.name != "app"  # a script, not a module
+        if module.name not in {"app", "warm"}  # scripts, not modules
     ),
 ]
 

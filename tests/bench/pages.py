@@ -17,14 +17,15 @@ HEADS_AT = (128, 1024)
 LONGEST = 8192
 WAIT = 900_000  # milliseconds
 _WATCH_FIRST = """
-window.first = {};  // milliseconds from the request; Playwright looks only twice a second
+window.first = {};  // milliseconds from the answer; Playwright looks only twice a second
 const WATCHED = {
   shell: "[data-testid='stSidebar'] .st-key-pick_model",
   heatmap: "[data-testid='stMain'] .vega-embed svg .weight_bands_marks path",
 };
 new MutationObserver(() => {
   for (const [name, what] of Object.entries(WATCHED))
-    if (!(name in first) && document.querySelector(what)) first[name] = performance.now();
+    if (!(name in first) && document.querySelector(what))
+      first[name] = performance.now() - performance.getEntriesByType('navigation')[0].responseStart;
 }).observe(document, {childList: true, subtree: true});
 """
 _EXPLORE = "[data-testid='stMain'] .vega-embed"
@@ -85,15 +86,15 @@ def felt(report: Report, model: Any, lengths: tuple[int, ...]) -> None:
 
 
 def _first_page(table: Table, chromium: Browser, url: str) -> None:
-    """From the first request to a fresh server that answers, with the model on disk."""
+    """From the first answer of a fresh server, with the model on disk."""
     context, page = _page(chromium)
     page.add_init_script(_WATCH_FIRST)
     page.goto(url)
     page.wait_for_function("'heatmap' in first")
     for what, name, most in (
-        ("first page: from request to shell", "shell", 1),
+        ("first page: from the server's answer to its shell", "shell", 1),
         (
-            "first page: from request to heatmap, the model on disk",
+            "first page: from the server's answer to a heatmap, model on disk",
             "heatmap",
             10,
         ),

@@ -18,7 +18,7 @@ ADDRESS ?= localhost
 
 # For this machine alone, and so with its folders; ADDRESS=0.0.0.0 serves others, and no folders.
 run: $(VENV)/.runs
-	$(if $(filter localhost,$(ADDRESS)),ATTNVIZ_HOSTED=0 ATTNVIZ_ALLOW_FOLDERS=1) $(PY) -m streamlit run dashboard/app.py --server.address=$(ADDRESS)
+	$(if $(filter localhost,$(ADDRESS)),ATTNVIZ_HOSTED=0 ATTNVIZ_ALLOW_FOLDERS=1) $(PY) -m dashboard --server.address=$(ADDRESS)
 
 test: $(VENV)/.tests
 	.ci/browser

@@ -227,7 +227,7 @@ LIGHT = [
     *(
         f"dashboard.{module.name}"
         for module in pkgutil.iter_modules(dashboard.__path__)
-        if module.name not in {"app", "warm"}  # scripts, not modules
+        if module.name not in {"__main__", "app", "warm"}  # scripts, not modules
     ),
 ]
 

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+APP = "dashboard/app.py"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -30,13 +31,14 @@ def chromium() -> str | None:
 
 
 def start(script: str | Path, *args: str, **environment: str) -> tuple[Server, str]:
-    """A server of a Streamlit script, healthy, and its address. Arguments after the script reach
-    it in sys.argv."""
+    """A server of a Streamlit script, healthy, and its address; of the app, started as `make run`
+    does. Arguments after the script reach it in sys.argv."""
     port = free_port()
     options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
     flags = [f"--server.{name}={value}" for name, value in options.items()]
+    run = ["dashboard"] if script == APP else ["streamlit", "run", str(script)]
     server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", str(script), *flags]
+        [sys.executable, "-m", *run, *flags]
         + ["--browser.gatherUsageStats=false", "--", *args],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},

@@ -53,14 +53,21 @@ log = logging.getLogger("attnviz.dashboard")
 class Ask:
     """What one capture is asked for: the name of the model, the text, how it is tokenised, to how
     many tokens it is cut (0: not at all), and what the decoder of an encoder-decoder reads (empty:
-    the model writes it). How many tokens the page takes is no part of what is asked for."""
+    the model writes it). special: the tokenizer adds its own marks; plain: marks typed in the text
+    are read as text. How many tokens the page takes is no part of what is asked for."""
 
     model: str
     text: str
     special: bool = True
     cut_to: int = 0
     target: str = ""
+    plain: bool = False
     limit: int = field(default=MAX_TOKENS, compare=False)
+
+    @property
+    def tokenizing(self) -> dict[str, bool]:
+        """How the text is tokenised, for the library's calls."""
+        return {"add_special_tokens": self.special, "split_special_tokens": self.plain}
 
 
 def load_model(name: str, tell: Tell) -> "LoadedModel":
@@ -99,7 +106,7 @@ def run_model(model: "LoadedModel", ask: Ask) -> "Capture":
 
     text = cut_text(model, ask) if ask.cut_to else ask.text
     target = ask.target if model.info.kind == "encoder-decoder" else ""
-    return attnviz.capture(model, text, target=target or None, add_special_tokens=ask.special)
+    return attnviz.capture(model, text, target=target or None, **ask.tokenizing)
 
 
 @st.cache_resource(show_spinner=False)
@@ -174,7 +181,7 @@ def cost(model: "LoadedModel", ask: Ask) -> "Estimate":
     """What the capture asked for will take."""
     from attnviz.cost import estimate
 
-    count = len(_token_ids(model, ask.text, ask.special))
+    count = len(_token_ids(model, ask, ask.text))
     return estimate(model, tokens=max(1, min(count, ask.cut_to or ask.limit)))
 
 
@@ -302,7 +309,7 @@ def check_characters(text: str) -> None:
 
 
 def _is_long(model: "LoadedModel", ask: Ask) -> bool:
-    return len(_token_ids(model, ask.text, ask.special)) > MAX_TOKENS
+    return len(_token_ids(model, ask, ask.text)) > MAX_TOKENS
 
 
 class TooManyTokens(TooLarge):
@@ -319,7 +326,7 @@ class TooManyTokens(TooLarge):
 
 def check_tokens(model: "LoadedModel", ask: Ask) -> None:
     """Raise TooManyTokens where the text is over the limit, unless it is to be cut."""
-    count = len(_token_ids(model, ask.text, ask.special))
+    count = len(_token_ids(model, ask, ask.text))
     limit, why = token_limit(model, ask.limit if count > MAX_TOKENS else min(ask.limit, MAX_TOKENS))
     if count > limit and not ask.cut_to:
         raise TooManyTokens(count, limit, why)
@@ -350,8 +357,8 @@ def _keeps_pairs(model: "LoadedModel") -> bool:
 def left_out(ask: Ask) -> int:
     """How many tokens of the text the cut leaves out."""
     model = store().model(ask.model, _silent)
-    kept = len(_token_ids(model, cut_text(model, ask), ask.special))
-    return len(_token_ids(model, ask.text, ask.special)) - kept
+    kept = len(_token_ids(model, ask, cut_text(model, ask)))
+    return len(_token_ids(model, ask, ask.text)) - kept
 
 
 def cut_text(model: "LoadedModel", ask: Ask) -> str:
@@ -359,13 +366,13 @@ def cut_text(model: "LoadedModel", ask: Ask) -> str:
     from attnviz.tokens import cut
 
     limit, _ = token_limit(model, ask.cut_to)
-    return cut(model.tokenizer, ask.text, limit, add_special_tokens=ask.special)
+    return cut(model.tokenizer, ask.text, limit, **ask.tokenizing)
 
 
-def _token_ids(model: "LoadedModel", text: str, special: bool) -> list[int]:
+def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:
     from attnviz.tokens import tokenize
 
-    return tokenize(model.tokenizer, text, add_special_tokens=special).ids
+    return tokenize(model.tokenizer, text, **ask.tokenizing).ids
 
 
 def _silent(words: str, fraction: float | None) -> None:

@@ -25,6 +25,7 @@ def ask_of(selection: Selection) -> backend.Ask:
         selection.special,
         limit if selection.cut else 0,
         selection.target,
+        selection.plain,
         limit,
     )
 

@@ -61,6 +61,7 @@ class Selection:
     """Everything a page needs to draw the same picture again.
 
     target is what the decoder of an encoder-decoder reads; empty, the model writes it itself.
+    plain: marks of the tokenizer's that are typed in the text, such as <|endoftext|>, are text.
     near is, of a text too long to be drawn whole, the key that the window of cells stands around.
     layer, head, query and near count from 0. None means: the model's own default, which is settled
     once the model is there; of near, the place of the query.
@@ -70,6 +71,7 @@ class Selection:
     text: str = CATALOG[DEFAULT_MODEL].default_text
     target: str = ""
     special: bool = True
+    plain: bool = False
     cut: bool = False
     stack: str | None = None
     layer: int | None = None
@@ -159,6 +161,7 @@ def _layers(raw: str) -> str:
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "target": (_short, f"it is over {LONGEST_TARGET:,} characters"),
     "special": (_switch, "it is on or off"),
+    "plain": (_switch, "it is on or off"),
     "cut": (_switch, "it is on or off"),
     "stack": (one_of(STACKS), f"it is one of {', '.join(STACKS)}"),
     "layer": (whole, "it is a whole number, counted from 0"),

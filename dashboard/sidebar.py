@@ -31,6 +31,14 @@ def place(selection: Selection, capture: "Capture", *, grid: bool = True) -> Non
     stack, layer = selection.stack, selection.layer
     assert stack is not None and layer is not None and selection.head is not None
     with st.sidebar:
+        if selection.plain or _typed_marks(capture):
+            st.toggle(
+                "Typed marks as text",
+                key=state.show("pick_plain", selection.plain),
+                on_change=state.changer("plain", "pick_plain"),
+                help="The text holds a mark of the tokenizer's own, such as the one for its end. "
+                "Off, that is one special token; on, it is the letters it is written with.",
+            )
         if "cross" in capture.stacks:
             _target(selection)
         if len(capture.stacks) > 1:
@@ -157,6 +165,12 @@ def _text(selection: Selection) -> None:
             on_change=state.changer("special", "pick_special"),
             help="Let the tokenizer add its own marks, such as [CLS], where it has any.",
         )
+
+
+def _typed_marks(capture: "Capture") -> bool:
+    """Whether a special token stands in the text itself; one that was added has no place there."""
+    tokens = (token for stack in capture.stacks for token in capture.key_tokens(stack))
+    return any(token.special and token.start is not None for token in tokens)
 
 
 def _target(selection: Selection) -> None:

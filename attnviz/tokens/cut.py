@@ -5,11 +5,23 @@ from typing import Any
 from attnviz.tokens.text import tokenize
 
 
-def cut(tokenizer: Any, text: str, limit: int, *, add_special_tokens: bool = True) -> str:
+def cut(
+    tokenizer: Any,
+    text: str,
+    limit: int,
+    *,
+    add_special_tokens: bool = True,
+    split_special_tokens: bool = False,
+) -> str:
     """The longest beginning of the text that has at most `limit` tokens when it is tokenised by
     itself: what a token stands for may depend on what follows it."""
     while True:
-        tokens = tokenize(tokenizer, text, add_special_tokens=add_special_tokens).tokens
+        tokens = tokenize(
+            tokenizer,
+            text,
+            add_special_tokens=add_special_tokens,
+            split_special_tokens=split_special_tokens,
+        ).tokens
         over = len(tokens) - limit
         if over <= 0 or not text:
             return text

@@ -38,8 +38,7 @@ def start(script: str | Path, *args: str, **environment: str) -> tuple[Server, s
     flags = [f"--server.{name}={value}" for name, value in options.items()]
     run = ["dashboard"] if script == APP else ["streamlit", "run", str(script)]
     server = subprocess.Popen(
-        [sys.executable, "-m", *run, *flags]
-        + ["--browser.gatherUsageStats=false", "--", *args],
+        [sys.executable, "-m", *run, *flags] + ["--browser.gatherUsageStats=false", "--", *args],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         stdout=subprocess.DEVNULL,

@@ -74,6 +74,7 @@ def test_odd_characters_come_back_as_they_went():
         model=st.sampled_from([*CATALOG, "owner/model-x"]),
         text=st.text(st.characters(codec="utf-8"), max_size=40),
         special=st.booleans(),
+        plain=st.booleans(),
         cut=st.booleans(),
         stack=st.sampled_from([None, *module.STACKS]),
         layer=st.none() | st.integers(0, 99),

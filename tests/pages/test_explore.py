@@ -520,3 +520,19 @@ def test_every_chart_has_a_text_and_every_pick_a_widget(open_app):
         assert app.selectbox(key=key)
     for chart in charts(app):
         json.loads(chart.spec)
+
+
+def test_a_mark_typed_in_the_text_can_be_read_as_the_letters_it_is_written_with(open_app):
+    """vllm-project/vllm#11691, google-deepmind/gemma#770, open-webui/open-webui#27094"""
+    app = open_app(**PLANTED, text="red fox")
+    assert "pick_plain" not in [toggle.key for toggle in app.toggle]
+    app = open_app(**PLANTED, text="red <s> fox")
+    assert "5 tokens" in said(app) and "Read as control tokens, not as text: <s>." in said(app)
+    app.toggle(key="pick_plain").set_value(True).run()
+    assert "7 tokens" in said(app)
+    assert "Read as plain text, not as control tokens: <s>." in said(app)
+    assert link(app)["plain"] == "on"
+    again = open_app(**link(app))
+    assert "7 tokens" in said(again)
+    again.toggle(key="pick_plain").set_value(False).run()
+    assert "5 tokens" in said(again) and "plain" not in link(again)

@@ -39,6 +39,7 @@ FOLDERS_ALLOWED = HOST.folders
 # as much again, a mask of the whole text, and what a page draws from it.
 _MASK_BYTES = 6
 _PAGE_BYTES = 64 * 2**20
+GRID_ROWS = 64  # of a long text, for numbers of all heads that a page shows unasked
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
 Step = Callable[[int, int], None]
@@ -215,7 +216,11 @@ def head_grid(ask: Ask, measure: str, stack: str) -> "NDArray[Any]":
     """(layers, heads): one number a head, worked out once a capture."""
     from attnviz.detectors import head_grid as measure_heads
 
-    return _extra(ask, ("grid", measure, stack), lambda cap: measure_heads(cap, measure, stack))
+    return _extra(
+        ask,
+        ("grid", measure, stack),
+        lambda cap: measure_heads(cap, measure, stack, rows=GRID_ROWS),
+    )
 
 
 def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
@@ -228,10 +233,12 @@ def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
 
 
 def head_shares(ask: Ask, stack: str) -> "HeadProfile":
-    """The measures that go from 0 to 1, of every head, over 64 rows; worked out once a capture."""
+    """The measures that go from 0 to 1, of every head, over some rows, once a capture."""
     from attnviz.detectors import SHARES, profile
 
-    return _extra(ask, ("shares", stack), lambda cap: profile(cap, stack, measures=SHARES, rows=64))
+    return _extra(
+        ask, ("shares", stack), lambda cap: profile(cap, stack, measures=SHARES, rows=GRID_ROWS)
+    )
 
 
 def head_profile(ask: Ask, stack: str, step: Step) -> "HeadProfile":

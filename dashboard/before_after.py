@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.contributions import MEASURES
-from dashboard import head_maps, place
+from dashboard import head_maps, place, scripts
 from dashboard.experiment import MEASURES as OFFERED
 from dashboard.experiment import Experiment
 from dashboard.experiment_state import refuse, widget
 from dashboard.figure import figure
-from dashboard.outcome import NOTHING_OUT, Outcome, puts_out
+from dashboard.outcome import NOTHING_OUT, SHOWN, Outcome, puts_out
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def row(outcome: Outcome, before: "Head", selection: Selection) -> None:
     )
     table = pd.DataFrame({"Key": names, "Before": pair["before"], "After": pair["after"]})
     table["Difference"] = table["After"] - table["Before"]
-    figure("if_row", chart, _row_alt(before, after, query), table, change=outcome.change)
+    alt, script = _row_alt(before, after, query), scripts.what_if_row(query)
+    figure("if_row", chart, alt, table, change=outcome.change, script=script)
 
 
 def _row_alt(before: "Head", after: "Head", query: int) -> str:
@@ -149,7 +150,8 @@ def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
         )
         table = pd.DataFrame({"Token": names, "Before": pair["before"], "After": pair["after"]})
         table["Difference"] = table["After"] - table["Before"]
-        figure("if_output", chart, alt, table, change=outcome.change)
+        script = scripts.what_if_tokens(SHOWN)
+        figure("if_output", chart, alt, table, change=outcome.change, script=script)
         return
     tokens = capture.query_tokens("decoder" if "decoder" in capture.stacks else None)
     names, change = place.labels(tokens), outcome.state_change
@@ -162,7 +164,8 @@ def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
     most = int(change.argmax())
     alt = f"Change of each token's last hidden state: most at {names[most]}, {change[most]:.4f}."
     table = pd.DataFrame({"Token": names, "1 - cosine": change})
-    figure("if_output", chart, alt, table, change=outcome.change)
+    script = scripts.WHAT_IF_STATES
+    figure("if_output", chart, alt, table, change=outcome.change, script=script)
 
 
 def predicted(capture: "Capture") -> str:
@@ -226,4 +229,5 @@ def contributions(outcome: Outcome, before: "Head", selection: Selection, measur
         f"{MEASURES[measure].title} of each key before and after: the largest change is "
         f"{moved.max():.3g}, at {names[int(moved.argmax())]}."
     )
-    figure("if_contributions", chart, alt, table, change=outcome.change)
+    script = scripts.what_if_contributions(query, measure)
+    figure("if_contributions", chart, alt, table, change=outcome.change, script=script)

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.contributions import MEASURES
-from dashboard import place
+from dashboard import place, scripts
 from dashboard.choices import pick
 from dashboard.compare_sides import Side
 from dashboard.figure import figure
@@ -56,10 +56,14 @@ def draw(a: Side, b: Side) -> None:
 
 def _row(side: Side, by: str) -> "NDArray[Any]":
     """(key,); NaN where masked."""
-    query = side.selection.query
-    assert query is not None
+    query = _query(side)
     row = side.head.rows(query, query + 1)
     return np.where(row.allowed[0], row.contribution_matrix(by)[0], np.nan)
+
+
+def _query(side: Side) -> int:
+    assert side.selection.query is not None
+    return side.selection.query
 
 
 def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
@@ -76,7 +80,8 @@ def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
     table = pd.DataFrame({"Key": names, **pair})
     table["B \u2212 A"] = table["B"] - table["A"]
     sides = (a.selection, b.selection)
-    figure("cmp_adds", chart, _alt(pair, names, by), table, sides=sides)
+    script = scripts.added_by_two((_query(a), _query(b)), by)
+    figure("cmp_adds", chart, _alt(pair, names, by), table, sides=sides, script=script)
 
 
 def _apart(a: Side, b: Side, rows: dict[str, Any], known: dict[str, Any], by: str) -> None:
@@ -103,7 +108,8 @@ def _apart(a: Side, b: Side, rows: dict[str, Any], known: dict[str, Any], by: st
         )
         table = pd.DataFrame({"Key": names, **one})
         alt = _alt(one, names, by)
-        figure(f"cmp_adds_{name}", chart, alt, table, sides=(side.selection,))
+        script = scripts.added_by_one(name, _query(side), by)
+        figure(f"cmp_adds_{name}", chart, alt, table, sides=(side.selection,), script=script)
 
 
 def _alt(rows: dict[str, Any], names: list[str], by: str) -> str:

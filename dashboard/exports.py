@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard import backend
-from dashboard.selection import Selection
+from dashboard import backend, scripts
+from dashboard.selection import SHIPPED_SURVEY, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -48,6 +49,70 @@ def _looks(selection: Selection) -> dict[str, Any]:
     }
 
 
+def overview(ask: backend.Ask, selection: Selection, near: int, *, link: str) -> "View":
+    """The whole head of a long text from afar."""
+    from attnviz.export import overview_view
+
+    capture = backend.capture(ask, _silent)
+    at = _place(selection)
+    found = backend.overview(ask, at["stack"], at["layer"], at["head"], lambda share: None)
+    return overview_view(capture, **at, near=near, found=found, link=link)
+
+
+def row(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+    """The row that is read, on all keys of a long text."""
+    from attnviz.export import row_view
+
+    return row_view(backend.capture(ask, _silent), **_place(selection), link=link)
+
+
+def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+    """All heads by the measure of the sidebar's grid, which looks at some rows of a long text."""
+    from attnviz import charts
+    from attnviz.detectors import HEAD_MEASURES
+    from attnviz.export import heads_view
+
+    capture = backend.capture(ask, _silent)
+    stack, name = str(selection.stack), selection.grid
+    found, about = backend.head_shares(ask, stack), HEAD_MEASURES[name]
+
+    def chart() -> Any:
+        return charts.grid(
+            found.values[name],
+            layer=int(selection.layer or 0),
+            head=int(selection.head or 0),
+            measure_title=about.title,
+            low=about.low,
+            high=about.high,
+        )
+
+    rows = backend.GRID_ROWS
+    return heads_view(capture, stack, measure=name, rows=rows, found=found, chart=chart, link=link)
+
+
+def architectures(verdict: str, *, link: str) -> "View":
+    """The table of architectures, those of one verdict or all."""
+    from attnviz.export import table_view
+    from attnviz.models import support
+
+    table = support.table()
+    made = support.measured()["transformers"]
+    kept, script = table, "from attnviz.models import support\n\ntable = support.table()\n"
+    if verdict != "all":
+        kept = table[table["verdict"] == verdict]
+        script += f'table = table[table["verdict"] == {verdict!r}]\n'
+    counts = table["verdict"].value_counts()
+    return table_view(
+        kept.reset_index(drop=True),
+        title=f"Text architectures of transformers {made}: {verdict}",
+        finding="; ".join(f"{count} {name}" for name, count in counts.items()) + ".",
+        about={"place": {"kind": "table", "figure": "architectures", "verdict": verdict}},
+        script=script,
+        stem="architectures",
+        link=link,
+    )
+
+
 def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, link: str) -> "View":
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
@@ -88,7 +153,7 @@ def heads(
         maps = backend.head_maps(ask, stack, _no_step)
         return page.maps(selection, numbers, left, order, maps)[0]
 
-    if measure not in kept_with_all() and numbers is not None:
+    if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
     found = backend.head_profile(ask, stack, _no_step)
     return heads_view(
@@ -116,16 +181,21 @@ def _one_measure(
     import pandas as pd
 
     from attnviz.export import table_view
-    from attnviz.export.provenance import of_model, versions
+    from attnviz.export.provenance import of_capture, of_model, versions
+    from attnviz.export.script import of_capture as script_of
 
     layers, heads = np.indices(numbers.values.shape)
     columns = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
     columns |= {"Null": numbers.null, "Ceiling": numbers.ceiling}
     on_text = selection.measure == "effect"
+    surveyed = selection.survey and selection.measure in kept_with_all()
     about = {"kind": "table", "figure": selection.measure, "stack": selection.stack}
     about |= {"definition": numbers.definition, "unit": numbers.unit}
-    # random tokens are a text of their own: the reader's, and its receipt, are not behind them
-    made = {} if on_text else {"model": of_model(capture.info), "versions": versions()}
+    about |= {"survey": Path(selection.survey).name} if surveyed else {}
+    # random tokens and a survey are texts of their own: the reader's is not behind them
+    made = {"model": of_model(capture.info), "versions": versions()}
+    made = of_capture(capture) if on_text else made
+    script = _of_measure(capture, selection, numbers.title)
     return table_view(
         pd.DataFrame({name: grid.ravel() for name, grid in columns.items()}),
         chart,
@@ -133,9 +203,26 @@ def _one_measure(
         finding=finding,
         capture=capture if on_text else None,
         about={**made, "place": about},
+        script=script_of({**made, "place": about}, script),
         stem=f"{capture.info.name}-{selection.measure.replace('_', '-')}",
         link=link,
     )
+
+
+def _of_measure(capture: "Capture", selection: Selection, title: str) -> str:
+    """Python that makes the table of one measure."""
+    from attnviz.faithfulness.agreement import has_logits
+    from dashboard.head_numbers import plain
+    from dashboard.sweep import place_of_output
+
+    stack, measure = str(selection.stack), selection.measure
+    if measure == "effect":
+        most = None if has_logits(capture) else 2.0
+        return scripts.effect(stack, place_of_output(capture, selection), title, most)
+    if measure in kept_with_all():
+        folder = "" if selection.survey == SHIPPED_SURVEY else selection.survey
+        return scripts.surveyed(capture.info.name, folder, stack, measure, title)
+    return scripts.repeated(stack, plain(measure), title)
 
 
 def figure(
@@ -147,11 +234,12 @@ def figure(
     table: "pd.DataFrame | None",
     change: "Intervention | None",
     others: Sequence[tuple[backend.Ask, Selection]] = (),
+    script: str = "",
     *,
     link: str,
 ) -> "View":
     """A chart of a page with its table; `change` is the what-if that it is about, `others` whose
-    numbers are in it too."""
+    numbers are in it too, `script` the lines of Python that make the table."""
     from attnviz.export import table_view
     from attnviz.export.changes import as_data
     from attnviz.export.provenance import of_capture
@@ -173,7 +261,7 @@ def figure(
         finding=finding,
         capture=capture,
         about=about,
-        script=script_of(of_capture(capture) | about),
+        script=script_of(of_capture(capture) | about, script),
         stem=name.replace("_", "-"),
         link=link,
     )
@@ -232,7 +320,8 @@ def real_steps(
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)
     table = _followed(head, row, keys)
-    return figure(ask, of, "four_steps", finding, chart, table, None, link=link)
+    script = scripts.followed(row, keys)
+    return figure(ask, of, "four_steps", finding, chart, table, None, script=script, link=link)
 
 
 def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
@@ -249,6 +338,7 @@ def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
         title="Attention in four steps, on an invented head",
         finding=" ".join(describe_four_steps(head, query=0, keys=keys)),
         about={"place": {"kind": "table", "figure": "toy", **asdict(toy)}},
+        script=scripts.invented(head),
         stem="four-steps",
         link=link,
     )

@@ -28,16 +28,18 @@ def figure(
     fixed: bool = False,
     change: "Intervention | None" = None,
     sides: tuple[Selection, ...] = (),
+    script: str = "",
 ) -> None:
     """Draw a chart. `alt` states what it shows; the table has its numbers, on a switch.
 
     fixed: the chart keeps its own width.
     change: the what-if that it is about.
     sides: whose numbers they are, one or two, where they are not the selection's alone.
+    script: lines of Python that make the table of `model`, `capture` and `head`.
     """
     st.altair_chart(chart, key=f"{key}_chart", alt=alt, width="content" if fixed else "stretch")
     if table is not None:
-        numbers(key, table, alt, chart=chart, change=change, sides=sides)
+        numbers(key, table, alt, chart=chart, change=change, sides=sides, script=script)
 
 
 def numbers(
@@ -48,11 +50,12 @@ def numbers(
     chart: Any = None,
     change: "Intervention | None" = None,
     sides: tuple[Selection, ...] = (),
+    script: str = "",
 ) -> None:
     """A switch, and under it the numbers of a chart while it is on; and the ways to export them."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         shown = st.toggle("As a table", key=f"{key}_table", on_change=state.touch)
-        export(key, alt, chart, table, change, sides)
+        export(key, alt, chart, table, change, sides, script)
     if shown:
         st.dataframe(
             table,
@@ -75,11 +78,12 @@ def export(
     table: "pd.DataFrame",
     change: "Intervention | None" = None,
     sides: tuple[Selection, ...] = (),
+    script: str = "",
 ) -> None:
     """The ways to export a chart and its table, which are small and may be kept for them."""
 
     def chosen() -> tuple[Any, ...]:
         of = [(loading.ask_of(one), one) for one in sides or (state.drawn(),)]
-        return *of[0], key, alt, chart, table, change, of[1:]
+        return *of[0], key, alt, chart, table, change, of[1:], script
 
     export_panel.draw(key, exports.figure, chosen)

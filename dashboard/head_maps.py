@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place
+from dashboard import place, scripts
 from dashboard.experiment import MAPS
 from dashboard.experiment_state import widget
 from dashboard.figure import numbers
@@ -15,10 +15,12 @@ from dashboard.selection import Selection
 if TYPE_CHECKING:
     from attnviz.head import Head
 
+_MOST = 1000  # cells that a table holds
+
 
 def draw(outcome: Outcome, before: "Head", selection: Selection, of: str) -> None:
     """The whole head before, after, and the difference: its weights or its scores."""
-    from attnviz.charts.heat import heat
+    from attnviz.charts.heat import heat, heats
 
     after = outcome.head(selection)
     of = st.segmented_control(
@@ -36,31 +38,29 @@ def draw(outcome: Outcome, before: "Head", selection: Selection, of: str) -> Non
     difference = np.where(both, np.where(both, second, 0) - np.where(both, first, 0), 0)
     reach = float(np.abs(difference).max()) or 1.0
     words = {"queries": place.labels(before.query_tokens), "keys": place.labels(before.key_tokens)}
-    drawn: list[tuple[str, Any, Any, str, float, float]] = [
-        ("Before", first, before.allowed, ramp, low, high),
-        ("After", second, after.allowed, ramp, low, high),
-        ("After minus before", difference, both, "signed", -reach, reach),
+    scale = {"colours": ramp, "low": low, "high": high}
+    signed = {"colours": "signed", "low": -reach, "high": reach}
+    drawn: list[dict[str, Any]] = [
+        {"title": "Before", "values": first, "shown": before.allowed, **scale},
+        {"title": "After", "values": second, "shown": after.allowed, **scale},
+        {"title": "After minus before", "values": difference, "shown": both, **signed},
     ]
+    drawn = [options | {"row": selection.query, **words} for options in drawn]
     with st.container(horizontal=True, gap="small"):
-        for title, values, shown, colours, start, end in drawn:
+        for options in drawn:
+            title = options["title"]
             with st.container(width=268):
                 st.altair_chart(
-                    heat(
-                        values,
-                        shown,
-                        colours=colours,
-                        low=start,
-                        high=end,
-                        title=title,
-                        row=selection.query,
-                        **words,
-                    ),  # fmt: skip
+                    heat(**options),
                     key=f"if_map_{title}",
                     width="content",
                     alt=_map_alt(title, of, difference, before),
                 )
     table = _map_table(first, second, both, words)
-    numbers("if_maps", table, "The head before and after.", change=outcome.change)
+    chart = heats(drawn, columns=3)
+    alt = "The head before and after."
+    script = scripts.what_if_maps(of, _MOST)
+    numbers("if_maps", table, alt, chart=chart, change=outcome.change, script=script)
 
 
 def _matrix(head: "Head", of: str) -> Any:
@@ -104,4 +104,4 @@ def _map_table(first: Any, second: Any, both: Any, words: dict[str, list[str]]) 
     )
     frame["Difference"] = frame["After"] - frame["Before"]
     order = frame["Difference"].abs().sort_values(ascending=False, kind="stable").index
-    return frame.loc[order[:1000]]
+    return frame.loc[order[:_MOST]]

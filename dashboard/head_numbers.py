@@ -63,13 +63,13 @@ def options(selection: Selection, capture: "Capture") -> list[str]:
     from attnviz.detectors import HEAD_MEASURES
 
     def has(name: str) -> bool:
-        measure = HEAD_MEASURES.get(_plain(name))
+        measure = HEAD_MEASURES.get(plain(name))
         return selection.stack != "cross" or measure is None or not measure.square
 
     return [name for name in HEAD_CHOICES if has(name)]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     return {"duplicate_repeated": "duplicate_token", "induction_repeated": "induction"}.get(
         name, name
     )
@@ -105,7 +105,7 @@ class Measured:
         if name.endswith(_REPEATED):
             if self.random is None:
                 return None
-            return self._of(self.random, _plain(name), titles()[name], heads_words.REPEATED)
+            return self._of(self.random, plain(name), titles()[name], heads_words.REPEATED)
         if self.survey is not None:
             return self._surveyed(self.survey, name)
         return self._of(self.text, name, titles()[name], "")

@@ -63,9 +63,8 @@ def draw(selection: Selection, capture: "Capture") -> None:
     with right_half:
         with st.container(horizontal=True, vertical_alignment="center"):
             _open_button(selection)
-            # a survey's numbers are in files of its own; what is not measured yet is in none
-            shows = numbers is not None or selection.measure in exports.kept_with_all()
-            if measured.survey is None and shows:
+            of_text = measured.survey is None and selection.measure in exports.kept_with_all()
+            if numbers is not None or of_text:  # what is not measured yet is in no file
                 shown = (loading.ask_of(selection), selection, numbers, left, order, finding)
                 export_panel.draw("heads", exports.heads, lambda: shown)
         _table(measured, selection, capture, left, order)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import backend, loading, state
+from dashboard import backend, export_panel, exports, loading, state
 from dashboard.place import named
 from dashboard.selection import Selection
 
@@ -33,6 +33,9 @@ def draw(selection: Selection, head: "Head") -> None:
             )
             _keys(selection, view)
             _jump(view, head)
+            shown = (loading.ask_of(selection), selection)
+            afar = (*shown, _near(selection, view))
+            export_panel.draw("overview", exports.overview, lambda: afar)
     _row(selection, head)
 
 
@@ -157,6 +160,8 @@ def _row(selection: Selection, head: "Head") -> None:
         alt=f"The weights of row {selection.query} on all {row.allowed.shape[1]:,} keys, the "
         "largest of each stretch. The table below has every one of them.",
     )
+    shown = (loading.ask_of(selection), selection)
+    export_panel.draw("row", exports.row, lambda: shown)
 
 
 def _mass(row: "Head", name: str) -> str:

@@ -55,6 +55,8 @@ def _pictures(given: Given, verdict: MatrixVerdict) -> None:
             width="content",
             alt=f"The second matrix, {rows} by {columns}. {other}",
         )
+        second = (given.other, None)
+        export_panel.draw("other_matrix", exports.matrix, lambda: second, link=False)
 
 
 def _evidence(verdict: MatrixVerdict) -> None:

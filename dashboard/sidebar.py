@@ -6,7 +6,16 @@ import streamlit as st
 
 from attnviz.errors import AttnvizError
 from attnviz.models.catalog import CATALOG
-from dashboard import backend, figure, hosted, loading, notices, state
+from dashboard import (
+    backend,
+    export_panel,
+    exports,
+    figure,
+    hosted,
+    loading,
+    notices,
+    state,
+)
 from dashboard.examples import EXAMPLES
 from dashboard.picks import chart_key, on_pick
 from dashboard.selection import LONGEST_TARGET, STACKS, Selection
@@ -241,3 +250,9 @@ def _grid(selection: Selection) -> None:
         alt=f"All heads, one cell each, layers down and heads across, coloured by "
         f"{measure.title.lower()}. Shown now: layer {selection.layer}, head {selection.head}.",
     )
+    export_panel.draw("grid", exports.grid, _shown)
+
+
+def _shown() -> tuple[backend.Ask, Selection]:
+    selection = state.drawn()
+    return loading.ask_of(selection), selection

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import backend, figure, loading, place, slow, state
+from dashboard import backend, figure, loading, place, scripts, slow, state
 from dashboard.experiment import HOWS, Experiment
 from dashboard.outcome import NOTHING_OUT, moved, puts_out
 from dashboard.selection import Selection
@@ -53,7 +53,7 @@ def sweep(experiment: Experiment, selection: Selection, capture: "Capture") -> N
         label="Measure every head",
     )
     if found is not None:
-        _draw(found, selection, capture)
+        _draw(found, selection, capture, scripts.sweep(str(selection.stack), how, at))
 
 
 def place_of_output(capture: "Capture", selection: Selection) -> int:
@@ -123,7 +123,7 @@ def measure(
     return pd.DataFrame(rows)
 
 
-def _draw(found: "pd.DataFrame", selection: Selection, capture: "Capture") -> None:
+def _draw(found: "pd.DataFrame", selection: Selection, capture: "Capture", script: str) -> None:
     from attnviz.charts import grid
     from attnviz.faithfulness.agreement import has_logits
 
@@ -179,7 +179,7 @@ def _draw(found: "pd.DataFrame", selection: Selection, capture: "Capture") -> No
                 column_config={"Change": st.column_config.NumberColumn(format="%.6f", help=unit)},
                 alt=f"Every head with its change, the largest first. {finding}",
             )
-            figure.export("sweep", finding, chart, ranked)
+            figure.export("sweep", finding, chart, ranked, script=script)
 
 
 def _open(ranked: "pd.DataFrame", selection: Selection) -> None:

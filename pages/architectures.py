@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.models import support
-from dashboard import notices, state
+from dashboard import export_panel, exports, notices, state
 
 notices.show_ignored(st.empty(), state.ignored())
 st.title("Architectures", anchor=False)
@@ -30,6 +30,7 @@ st.dataframe(
     alt=f"{len(shown)} architectures with verdict, stages and reasons",
     column_config={"why": st.column_config.TextColumn(width="large")},
 )
+export_panel.draw("architectures", exports.architectures, lambda: (verdict,))
 
 with st.expander("How to read this"):
     for name, meaning in support.VERDICTS.items():

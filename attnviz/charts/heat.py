@@ -1,6 +1,6 @@
 """One matrix of a head as a small map, on a scale that the caller fixes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,25 @@ _LARGEST, _READABLE = 28, 8.5  # pixels of a cell; the smallest whose token is n
 
 @dataclass(frozen=True)
 class _Sides:
-    """The labels of rows and columns, and the pixels of a cell."""
+    """The labels of rows and columns, the pixels of a cell, and what sets the names of the label
+    lists of one map apart from those of another in one picture."""
 
     queries: Sequence[str]
     keys: Sequence[str]
     cell: float
+    name: str = ""
+
+    @property
+    def width(self) -> int:
+        return max(20, round(self.cell * len(self.keys)))
+
+    @property
+    def height(self) -> int:
+        return max(20, round(self.cell * len(self.queries)))
+
+    def labels(self) -> list[alt.Parameter]:
+        lists = {"of_names": self.queries, "to_names": self.keys}
+        return [alt.param(name=n + self.name, value=list(words)) for n, words in lists.items()]
 
     def placed(self) -> list[Any]:
         """Encodings of a rectangle with the fields left, right, top and bottom."""
@@ -46,7 +60,7 @@ class _Sides:
         return alt.Axis(
             title=None,
             values=list(range(count)),
-            labelExpr=f"{names}[datum.value]",  # looked up, never part of the expression
+            labelExpr=f"{names}{self.name}[datum.value]",  # looked up, never part of the expression
             labelLimit=80,
             labelOverlap=False,
             labelAngle=-90 if names == "to_names" else 0,
@@ -88,27 +102,77 @@ def heat(
     >>> len(chart.layer)
     1
     """  # fmt: skip
+    layers, sides = _map(values, shown, colours, low, high, queries, keys, row, side)
+    return _dressed(
+        alt.layer(*layers)
+        .add_params(*sides.labels())
+        .properties(
+            width=sides.width,
+            height=sides.height,
+            title=_title(title),
+            autosize="pad",
+        )
+    )
+
+
+def heats(maps: Sequence[Mapping[str, Any]], *, columns: int) -> alt.ConcatChart:
+    """Several maps as one picture, so many in a row; each as the options of `heat` have it.
+
+    >>> names = ["a", "b"]
+    >>> one = dict(
+    ...     values=np.eye(2),
+    ...     shown=np.eye(2) > 0,
+    ...     colours="weight",
+    ...     low=0,
+    ...     high=1,
+    ...     title="one",
+    ...     queries=names,
+    ...     keys=names,
+    ... )
+    >>> len(heats([one, one | {"title": "two"}], columns=2).concat)
+    2
+    """
+    charts, labels = [], []
+    for number, options in enumerate(maps):
+        drawn = {name: value for name, value in options.items() if name != "title"}
+        layers, sides = _map(**drawn, name=f"_{number}")
+        size = {"width": sides.width, "height": sides.height}
+        charts.append(alt.layer(*layers).properties(**size, title=_title(options["title"])))
+        labels += sides.labels()
+    together = alt.concat(*charts, columns=columns).resolve_scale(color="independent")
+    return _dressed(together.add_params(*labels))
+
+
+def _map(
+    values: NDArray,
+    shown: NDArray[np.bool_],
+    colours: str,
+    low: float,
+    high: float,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    row: int | None = None,
+    side: int = SIDE,
+    name: str = "",
+) -> tuple[list[alt.Chart], _Sides]:
     cell = min((side - _ROOM) / max(values.shape), _LARGEST)
-    sides = _Sides(queries, keys, cell)
+    sides = _Sides(queries, keys, cell, name)
     make = _image if int(shown.sum()) > MAX_RECTS else _rects
     layers = make(values, shown, colours, (low, high), sides)
     if row is not None:
         outline = alt.Chart(pd.DataFrame([_edges(row, row + 1, 0, len(keys))]))
         frame = outline.mark_rect(fill=None, stroke=ACCENT, strokeWidth=1.5, aria=False)
         layers.append(frame.encode(*sides.placed()))
+    return layers, sides
+
+
+def _title(words: str) -> alt.TitleParams:
+    return alt.TitleParams(words, fontSize=12, anchor="start", fontWeight="normal")
+
+
+def _dressed(chart: Any) -> Any:
     return (
-        alt.layer(*layers)
-        .add_params(
-            alt.param(name="of_names", value=list(queries)),
-            alt.param(name="to_names", value=list(keys)),
-        )
-        .properties(
-            width=max(20, round(cell * len(keys))),
-            height=max(20, round(cell * len(queries))),
-            title=alt.TitleParams(title, fontSize=12, anchor="start", fontWeight="normal"),
-            autosize="pad",
-            usermeta={"embedOptions": {"renderer": "svg"}},
-        )
+        chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
         .configure_view(stroke=None)
         .configure_axis(labelFontSize=10, titleFontSize=10, titleFontWeight="normal")
     )
@@ -158,7 +222,7 @@ def _image(
     base = alt.Chart(frame)
     ground = base.mark_rect(opacity=0, aria=False)
     picture = base.mark_image(
-        width=alt.ExprRef("width"), height=alt.ExprRef("height"), align="left", baseline="top",
+        width=sides.width, height=sides.height, align="left", baseline="top",
         aspect=False, smooth=False, aria=False,
     ).encode(x=alt.value(0), y=alt.value(0), url=alt.value(png))  # fmt: skip
     return [ground.encode(*sides.placed(), _colour(colours, ends)), picture]

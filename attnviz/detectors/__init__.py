@@ -12,6 +12,7 @@ random tokens, on which it is the head alone.
 
 from attnviz.detectors.ablation import effect
 from attnviz.detectors.alike import Alike, alike
+from attnviz.detectors.controls import controls
 from attnviz.detectors.measures import HEAD_MEASURES, SHARES, HeadMeasure
 from attnviz.detectors.probes import repeated
 from attnviz.detectors.profiles import HeadProfile, head_grid, profile
@@ -25,6 +26,7 @@ __all__ = [
     "HeadProfile",
     "Thumbnails",
     "alike",
+    "controls",
     "effect",
     "head_grid",
     "profile",

@@ -27,9 +27,11 @@ _HOMES = {
     "from_bytes": "attnviz.export.files",
     "head_view": "attnviz.export.one_head",
     "heads_view": "attnviz.export.all_heads",
+    "overview_view": "attnviz.export.from_afar",
     "matrix_view": "attnviz.export.tabular",
     "read": "attnviz.export.files",
     "rerun": "attnviz.export.comparison",
+    "row_view": "attnviz.export.from_afar",
     "save": "attnviz.export.files",
     "table_view": "attnviz.export.tabular",
 }

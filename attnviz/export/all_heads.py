@@ -21,6 +21,7 @@ def heads_view(
     *,
     measure: str = "induction",
     measures: Collection[str] = (),
+    rows: int | None = None,
     found: "HeadProfile | None" = None,
     chart: Any = None,
     finding: str = "",
@@ -36,6 +37,7 @@ def heads_view(
             they left them.
         measure: the one that is drawn.
         measures: those that are kept; all of them by default.
+        rows: look at no more query rows than this, as `attnviz.detectors.profile` does.
         found: the profile, where it was made before.
         chart: a function that makes the picture; by default the grid of `measure`.
         finding: what it shows; by default which head has the most.
@@ -66,10 +68,11 @@ def heads_view(
             what=f"There is no measure {measure!r} in this view.",
             todo=f"Choose one of {', '.join(kept)}.",
         )
-    known = found or profile(capture, stack, measures=kept)
+    known = found or profile(capture, stack, measures=kept, rows=rows)
     layers, heads = known.values[measure].shape
     cells = int(sum(block.heads for block in capture.blocks if block.stack == known.stack))
-    place = {"kind": "heads", "stack": known.stack, "measure": measure, "measures": kept}
+    place: dict[str, Any] = {"kind": "heads", "stack": known.stack, "measure": measure}
+    place |= {"measures": kept} | ({"rows": rows} if rows else {})
     source = provenance.of_capture(capture) | {"place": place} | ({"link": link} if link else {})
     return View(
         title=f"{capture.info.name}, {known.stack}: {cells} heads by their measures"

@@ -193,8 +193,17 @@ def _heads(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View"
         place["stack"],
         measure=place["measure"],
         measures=place["measures"],
+        rows=place.get("rows"),
         link=made.get("link", ""),
     )
+
+
+def _overview(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View":
+    from attnviz.export.from_afar import overview_view
+
+    place = made["place"]
+    at = {name: place[name] for name in ("layer", "head", "stack", "query", "near")}
+    return overview_view(_captured(made, model), link=made.get("link", ""), **at)
 
 
 def _after(made: Mapping[str, Any], model: "LoadedModel") -> "Capture":
@@ -236,6 +245,7 @@ def _two_heads(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "V
 _MADE: dict[str, Callable[[Mapping[str, Any], "LoadedModel", bool], "View"]] = {
     "head": _head,
     "heads": _heads,
+    "overview": _overview,
     "two heads": _two_heads,
 }
 

@@ -14,13 +14,16 @@ def of_head(source: Mapping[str, Any]) -> str:
     Texts and names stand in it as literals of Python: whatever they hold, none of it is run.
     """
     place, changes = source["place"], source.get("interventions", [])
-    lines = [*_opening(source, "from attnviz import charts"), ""]
+    profile = place.get("picture") == "row profile"
+    drawn = "from attnviz.charts.row_profile import row_profile"
+    lines = [*_opening(source, drawn if profile else "from attnviz import charts"), ""]
     lines += _model(source["model"])
     lines += _run(source["input"], changes)
-    of = f"layer={place['layer']}, head={place['head']}, stack={place['stack']!r}"
-    lines += [f"head = capture.head({of})", ""]
+    lines += [_head("head", place), ""]
     lines += _arrays(place)
-    lines += ["", *_chart(place)]
+    row = place["query"]
+    profiled = [f"chart = row_profile(head.rows({row}, {row + 1}))"]
+    lines += ["", *(profiled if profile else _chart(place))]
     return "\n".join(lines) + "\n"
 
 
@@ -28,15 +31,35 @@ def of_heads(source: Mapping[str, Any]) -> str:
     """A script whose `values`, `null` and `ceiling`, {measure: (layer, head)}, are those of a view
     of all heads."""
     place = source["place"]
+    rows = f", rows={place['rows']!r}" if place.get("rows") else ""
     lines = [*_opening(source, "from attnviz.detectors import profile"), ""]
     lines += _model(source["model"])
     lines += _run(source["input"], source.get("interventions", []))
     lines += [
-        f"found = profile(capture, {place['stack']!r})",
         f"names = {place['measures']!r}",
+        f"found = profile(capture, {place['stack']!r}, measures=names{rows})",
         "values = {name: found.values[name] for name in names}",
         "null = {name: found.null(name) for name in names}",
         "ceiling = {name: found.ceilings[name] for name in names}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def of_overview(source: Mapping[str, Any]) -> str:
+    """A script whose `weights`, (query, key), are those of a view of a head from afar, and whose
+    `chart` is its picture."""
+    place, changes = source["place"], source.get("interventions", [])
+    more = (
+        "from attnviz.charts.from_afar import from_afar",
+        "from attnviz.overview import overview",
+    )
+    lines = [*_opening(source, *more), "", *_model(source["model"])]
+    lines += [*_run(source["input"], changes), _head("head", place), ""]
+    lines += [
+        "found = overview(head)",
+        f"weights = found.weights  # the largest in each block of {place['step']} x "
+        f"{place['step']} cells",
+        f"chart = from_afar(found, query={place['query']}, near={place['near']})",
     ]
     return "\n".join(lines) + "\n"
 
@@ -77,16 +100,28 @@ def _head(name: str, at: Mapping[str, Any]) -> str:
     return f"{name} = capture.head({of})"
 
 
-def of_capture(source: Mapping[str, Any]) -> str:
-    """A script that leads to the head that a table was measured on; what a page measured on it is
-    in the table."""
+def of_capture(source: Mapping[str, Any], then: str = "") -> str:
+    """A script that leads to the head that a table was measured on, and `then`: lines that make
+    the table of `model`, `capture` and `head`, as far as the source knows of them."""
     place, changes = source["place"], source.get("interventions", [])
-    lines = [*_opening(source), "", *_model(source["model"]), *_run(source["input"], changes)]
+    lines = [*_opening(source), "", *_model(source["model"])]
+    if "input" in source:
+        lines += _run(source["input"], changes)
     if "layer" in place:
-        of = f"layer={place['layer']}, head={place['head']}, stack={place['stack']!r}"
-        lines.append(f"head = capture.head({of})")
-        lines.append(f"row = head.contributions(query={place['query']})  # a row a key")
+        lines.append(_head("head", place))
+        if not then:
+            lines.append(f"row = head.contributions(query={place['query']})  # a row a key")
+    if "second" in source:
+        lines += ["", *_second(source, source["second"])]
+    lines += ["", then.strip()] if then else []
     return "\n".join(lines) + "\n"
+
+
+def _second(source: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """The head of the other side, as `other`."""
+    lines = [] if second["model"] == source["model"] else _model(second["model"])
+    lines += _run(second["input"], second.get("interventions", []))
+    return [*lines, _head("other", second["place"])]
 
 
 def _opening(source: Mapping[str, Any], *more: str) -> list[str]:

@@ -102,7 +102,8 @@ class View:
         from attnviz.export.files import KINDS
 
         drawn = () if self.pictured else ("svg", "png", "html")
-        data = () if self.quantities else ("csv", "parquet", "npz", "json")
+        worded = any(axis.columns for axis in self.axes)  # a table of words has no arrays
+        data = () if self.quantities else ("npz",) if worded else ("csv", "parquet", "npz", "json")
         written = () if self.script else ("py",)
         return [kind for kind in KINDS if kind not in (*drawn, *data, *written)]
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from dashboard import scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
@@ -64,7 +65,8 @@ def _rollout(reader: Reader, rolled: np.ndarray, even: np.ndarray) -> None:
     names = reader.keys
     series = {"even attention": flat, "this model": row}
     chart = paired_bars(names, series, title="share by rollout", colours=[BEFORE, SOLID["weight"]])
-    figure("claim_rollout", chart, finding, pd.DataFrame({"Key": names} | series))
+    table, script = pd.DataFrame({"Key": names} | series), scripts.rolled_out(reader.row)
+    figure("claim_rollout", chart, finding, table, script=script)
 
 
 def _pearson(one: np.ndarray, other: np.ndarray) -> str:
@@ -86,7 +88,8 @@ def _average(reader: Reader, mean: np.ndarray) -> None:
         f"{own[reader.heaviest]:.3f}. Total variation between the two rows: "
         f"{total_variation(own, mean):.3f}."
     )
-    two_rows(reader, "claim_average", finding, ("average of the heads", mean), ("this head", own))
+    pair = (("average of the heads", mean), ("this head", own))
+    two_rows(reader, "claim_average", finding, *pair, script=scripts.averaged(reader.row))
 
 
 ENTRY = Entry(

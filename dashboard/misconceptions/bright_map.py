@@ -1,11 +1,11 @@
 """A bright map: one matrix on two colour scales, and scores whose rows were shifted."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from dashboard import place
+from dashboard import place, scripts
 from dashboard.figure import numbers
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader, slight
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def _measure(reader: Reader) -> None:
     import pandas as pd
 
+    from attnviz.charts.heat import heats
+
     head = reader.head
     number, even, top = reader.run("evenest", lambda _, cap: evenest(cap, reader))
     own = largest(head.weights)
@@ -27,9 +29,12 @@ def _measure(reader: Reader) -> None:
         f"longest row would be {1 / longest:.3f}. On a scale fitted to it, it looks like this:"
     )
     with st.container(horizontal=True, gap="small"):
-        _map(reader, f"Head {reader.selection.head}, 0 to 1", head.weights, 0.0, 1.0, "weight")
-        _map(reader, f"Head {number}, 0 to 1", even, 0.0, 1.0, "weight")
-        _map(reader, f"Head {number}, 0 to {top:.3g}", even, 0.0, top or 1.0, "weight")
+        own_name = f"Head {reader.selection.head}, 0 to 1"
+        drawn = [
+            _map(reader, own_name, head.weights, 0.0, 1.0, "weight"),
+            _map(reader, f"Head {number}, 0 to 1", even, 0.0, 1.0, "weight"),
+            _map(reader, f"Head {number}, 0 to {top:.3g}", even, 0.0, top or 1.0, "weight"),
+        ]
     scores, shifted, error = shifted_rows(reader)
     reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
@@ -37,8 +42,10 @@ def _measure(reader: Reader) -> None:
         f"softmax makes of the two differ by at most {slight(error)}:"
     )
     with st.container(horizontal=True, gap="medium"):
-        _map(reader, "Scores as they are", scores, -reach, reach, "score")
-        _map(reader, "Scores, each row shifted", shifted, -reach, reach, "score")
+        drawn += [
+            _map(reader, "Scores as they are", scores, -reach, reach, "score"),
+            _map(reader, "Scores, each row shifted", shifted, -reach, reach, "score"),
+        ]
     table = pd.DataFrame(
         {
             "Query": place.labels(head.query_tokens),
@@ -47,7 +54,9 @@ def _measure(reader: Reader) -> None:
             "Largest score, shifted": np.where(head.allowed, shifted, -np.inf).max(axis=1),
         }
     )
-    numbers("claim_bright", table, "The largest weight and score of each row.")
+    alt = "The largest weight and score of each row."
+    chart = heats(drawn, columns=3)
+    numbers("claim_bright", table, alt, chart=chart, script=scripts.BRIGHT)
 
 
 def largest(weights: np.ndarray) -> float:
@@ -88,28 +97,31 @@ def shifted_rows(reader: Reader) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _map(
     reader: Reader, title: str, values: np.ndarray, low: float, high: float, colours: str
-) -> None:
+) -> dict[str, Any]:
+    """Draw one map; how it is drawn comes back."""
     from attnviz.charts.heat import heat
 
+    options = {
+        "values": values,
+        "shown": reader.head.allowed,
+        "colours": colours,
+        "low": low,
+        "high": high,
+        "title": title,
+        "queries": place.labels(reader.head.query_tokens),
+        "keys": reader.keys,
+        "side": 254 if colours == "weight" else 330,
+    }
     with st.container(width=254 if colours == "weight" else 340):
         st.altair_chart(
-            heat(
-                values,
-                reader.head.allowed,
-                colours=colours,
-                low=low,
-                high=high,
-                title=title,
-                queries=place.labels(reader.head.query_tokens),
-                keys=reader.keys,
-                side=254 if colours == "weight" else 330,
-            ),
+            heat(**options),
             key=f"claim_bright_{title}",
             width="content",
             alt=f"{title}: a map of the head whose darkest cell is "
             f"{values[reader.head.allowed].max(initial=low):.3g}, on colours from {low:.3g} to "
             f"{high:.3g}.",
         )
+    return options
 
 
 ENTRY = Entry(

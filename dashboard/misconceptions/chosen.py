@@ -4,6 +4,7 @@ choice would change."""
 import numpy as np
 import streamlit as st
 
+from dashboard import scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
@@ -24,7 +25,7 @@ def _measure(reader: Reader) -> None:
         f"other {len(weights) - 1} keys get {weights.sum() - weights[at]:.3f} together. Of the "
         f"lengths that all keys add, {reader.key(top)} has {_share(shares[at])}."
     )
-    _draw(reader, weights, shares)
+    _draw(reader, weights, shares, scripts.chosen(reader.row, measure))
     if reader.puts_out():
         _real_choice(reader)
 
@@ -33,7 +34,7 @@ def _share(value: float) -> str:
     return "an undefined share" if np.isnan(value) else f"a share of {value:.3f}"
 
 
-def _draw(reader: Reader, weights: np.ndarray, shares: np.ndarray) -> None:
+def _draw(reader: Reader, weights: np.ndarray, shares: np.ndarray, script: str) -> None:
     import pandas as pd
 
     from attnviz.charts.paired_bars import paired_bars
@@ -49,7 +50,8 @@ def _draw(reader: Reader, weights: np.ndarray, shares: np.ndarray) -> None:
     first = reader.seen_keys[int(weights.argmax())]
     second = reader.seen_keys[int(np.nan_to_num(shares).argmax())]
     alt = f"Shares of each key: most weight at {first}, most length added at {second}."
-    figure("claim_chosen", chart, alt, pd.DataFrame({"Key": reader.seen_keys} | series))
+    table = pd.DataFrame({"Key": reader.seen_keys} | series)
+    figure("claim_chosen", chart, alt, table, script=script)
 
 
 def _real_choice(reader: Reader) -> None:

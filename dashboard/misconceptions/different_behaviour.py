@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place
+from dashboard import place, scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
@@ -37,7 +37,7 @@ def _measure(reader: Reader) -> None:
         "deals", lambda model, cap, step: _deals(model, cap, reader, head, step), scope
     )
     (gone,) = reader.changes("gone", [(_gone(reader, head),)])
-    _spread(reader, found, even, gone)
+    _spread(reader, found, even, gone, scripts.deals(reader.row, head, DEALS))
     st.text(
         f"Erasing single weights instead: erasing the largest moves the output more than erasing "
         f"each of {heaviest:.0%} of the others; chance would be 50%."
@@ -65,7 +65,7 @@ def _gone(reader: Reader, head: int | None) -> Any:
     return Ablate(reader.selection.layer, head, reader.selection.stack, queries=(reader.row,))
 
 
-def _spread(reader: Reader, found: "Permutations", even: float, gone: float) -> None:
+def _spread(reader: Reader, found: "Permutations", even: float, gone: float, script: str) -> None:
     import pandas as pd
 
     from attnviz.charts.spread import spread
@@ -84,7 +84,7 @@ def _spread(reader: Reader, found: "Permutations", even: float, gone: float) -> 
     lines = {"even weights": even, "no output": gone}
     chart = spread(found.changes, title=reader.unit, noun="deals", lines=lines)
     table = pd.DataFrame({"Deal": range(DEALS), "Change": found.changes, "JSD": found.divergences})
-    figure("claim_deals", chart, finding, table)
+    figure("claim_deals", chart, finding, table, script=script)
 
 
 def _adversary(reader: Reader) -> None:
@@ -139,7 +139,9 @@ def _found(reader: Reader, found: "Adversary") -> None:
         f"that move the output by only {found.change:.2g} (allowed {found.allowed:g})."
     )
     real = reader.head.weights[reader.row]
-    two_rows(reader, "claim_found", finding, ("real", real), ("found", found.weights))
+    script = scripts.sought(reader.row, STEPS, RESTARTS)
+    pair = (("real", real), ("found", found.weights))
+    two_rows(reader, "claim_found", finding, *pair, script=script)
 
 
 ENTRY = Entry(

@@ -1,9 +1,12 @@
 """The output of a head is a vector: what each key adds to it, in bars that add up."""
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
-from dashboard.figure import figure, numbers
+from dashboard import scripts
+from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
 
@@ -17,7 +20,8 @@ def _measure(reader: Reader) -> None:
     if head.v is None:
         st.text("The values of this head are out of reach, so its output cannot be taken apart.")
         return
-    frame = head.contributions(reader.row, of="value" if head.w_o is None else "output")
+    of = "value" if head.w_o is None else "output"
+    frame = head.contributions(reader.row, of=of)
     lengths = frame["contribution_norm"].to_numpy(float)[reader.seen]
     shares = frame["signed_share"].to_numpy(float)[reader.seen]
     size = output_length(reader)
@@ -39,8 +43,6 @@ def _measure(reader: Reader) -> None:
             f"at most {error:.1e}."
         )
     )
-    _bars(reader, "length", lengths, "length of what the key adds")
-    _bars(reader, "share", shares, "signed share of the output")
     table = pd.DataFrame(
         {
             "Key": reader.seen_keys,
@@ -50,7 +52,8 @@ def _measure(reader: Reader) -> None:
             "Signed share": shares,
         }
     )
-    numbers("claim_output", table, "Score, weight and part of the output of each key.")
+    _bars(reader, "length", lengths, "length of what the key adds", table)
+    _bars(reader, "share", shares, "signed share of the output", table)
 
 
 def output_length(reader: Reader) -> float:
@@ -61,7 +64,7 @@ def output_length(reader: Reader) -> float:
     return float(np.linalg.norm(output if head.w_o is None else output @ head.w_o))
 
 
-def _bars(reader: Reader, what: str, values: np.ndarray, title: str) -> None:
+def _bars(reader: Reader, what: str, values: np.ndarray, title: str, table: Any) -> None:
     from attnviz.charts.paired_bars import paired_bars
     from attnviz.charts.palettes import SOLID
 
@@ -76,7 +79,8 @@ def _bars(reader: Reader, what: str, values: np.ndarray, title: str) -> None:
     alt = f"{title}: largest at {reader.seen_keys[most]}, {values[most]:.3g}"
     if what == "share":
         alt += f"; {against} of {len(values)} keys pull against the output"
-    figure(f"claim_{what}", chart, alt + ".")
+    of = "value" if reader.head.w_o is None else "output"
+    figure(f"claim_{what}", chart, alt + ".", table, script=scripts.output(reader.row, of))
 
 
 ENTRY = Entry(

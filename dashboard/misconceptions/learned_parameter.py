@@ -1,11 +1,11 @@
 """A weight is not a learned parameter: one head on two texts, its parameters before and after."""
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import backend, place
+from dashboard import backend, place, scripts
 from dashboard.examples import EXAMPLES
 from dashboard.figure import numbers
 from dashboard.misconceptions.entry import Entry, Planted
@@ -31,6 +31,8 @@ def checksum(model: "LoadedModel", module: str) -> str:
 def _measure(reader: Reader) -> None:
     import pandas as pd
 
+    from attnviz.charts.heat import heats
+
     names = [name for name, text in EXAMPLES.items() if text != reader.selection.text]
     chosen = place.choose(
         "The other text", names, "claim_other", names[0], help="From the examples.", width=250
@@ -47,8 +49,7 @@ def _measure(reader: Reader) -> None:
         "other text gives the head other weights, of another shape:"
     )
     with st.container(horizontal=True, gap="medium"):
-        _map("Your text", reader.head)
-        _map("The other text", other)
+        drawn = [_map("Your text", reader.head), _map("The other text", other)]
     frame = pd.DataFrame(
         {
             "Text": ["yours", "the other"],
@@ -58,7 +59,9 @@ def _measure(reader: Reader) -> None:
             "Mean weight on the first token": [_first(h) for h in (reader.head, other)],
         }
     )
-    numbers("claim_two", frame, "One head on two texts.")
+    chart = heats(drawn, columns=2)
+    script = scripts.two_texts(EXAMPLES[chosen], reader.ask.special)
+    numbers("claim_two", frame, "One head on two texts.", chart=chart, script=script)
 
 
 def _runs(
@@ -80,27 +83,30 @@ def _runs(
     return sums, float(np.abs(second.weights - reader.head.weights).max()), other
 
 
-def _map(title: str, head: "Head") -> None:
+def _map(title: str, head: "Head") -> dict[str, Any]:
+    """Draw the head's weights; how they are drawn comes back."""
     from attnviz.charts.heat import heat
 
+    options = {
+        "values": head.weights,
+        "shown": head.allowed,
+        "colours": "weight",
+        "low": 0,
+        "high": 1,
+        "title": f"{title}: weights",
+        "queries": place.labels(head.query_tokens),
+        "keys": place.labels(head.key_tokens),
+        "side": 320,
+    }
     with st.container(width=330):
         st.altair_chart(
-            heat(
-                head.weights,
-                head.allowed,
-                colours="weight",
-                low=0,
-                high=1,
-                title=f"{title}: weights",
-                queries=place.labels(head.query_tokens),
-                keys=place.labels(head.key_tokens),
-                side=320,
-            ),
+            heat(**options),
             width="content",
             key=f"claim_map_{title}",
             alt=f"{title}: map of the weights of the head, the mean weight on the first token is "
             f"{_first(head):.2f}.",
         )
+    return options
 
 
 def _first(head: "Head") -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from dashboard import place
+from dashboard import place, scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry
 from dashboard.misconceptions.reader import Reader, slight
@@ -40,7 +40,8 @@ def _measure(reader: Reader) -> None:
     colours = [BEFORE, SOLID["against"], hexes("score")[-3], SOLID["weight"]]
     shown = {name: series[name] for name in list(series) if "10,000" not in name}
     chart = paired_bars(reader.seen_keys, shown, title="weight, share of the row", colours=colours)
-    figure("claim_mask", chart, finding, pd.DataFrame({"Key": reader.seen_keys} | series))
+    table = pd.DataFrame({"Key": reader.seen_keys} | series)
+    figure("claim_mask", chart, finding, table, script=scripts.mask(reader.row, key, LOWS))
     if reader.puts_out():
         _effects(reader, key)
     _nothing(reader)

@@ -1,32 +1,29 @@
 """Named heads: measures on the reader's text beside shuffled tokens and random tokens."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from dashboard import place
+from attnviz.detectors.controls import DRAWS
+from dashboard import place, scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
 
-if TYPE_CHECKING:
-    from attnviz.capture import Capture
-    from attnviz.models import LoadedModel
-
-DRAWS = 3
 STRONG = 0.3  # a head with more of a measure has it to speak of
-_KINDS = ("your text", "shuffled tokens", "random tokens")
+_ON = {"text": "your text", "shuffled": "shuffled tokens", "random": "random tokens"}
 
 
 def _measure(reader: Reader) -> None:
-    from attnviz.detectors import HEAD_MEASURES, SHARES
+    from attnviz.detectors import HEAD_MEASURES, SHARES, controls
 
+    stack = reader.selection.stack
     grids = reader.watch(
-        "named", lambda model, cap, step: grids_of(model, cap, reader.selection.stack, step)
+        "named", lambda model, cap, step: controls(model, cap, stack, progress=step)
     )
     at = (reader.selection.layer, reader.selection.head)
-    own = {kind: np.array([grids[kind][m][at] for m in SHARES]) for kind in _KINDS}
+    own = {name: np.array([grids[on][m][at] for m in SHARES]) for on, name in _ON.items()}
     names = [HEAD_MEASURES[name].title for name in SHARES]
     _own(names, own)
     chosen = place.choose(
@@ -42,66 +39,6 @@ def _measure(reader: Reader) -> None:
     _all(grids, chosen, HEAD_MEASURES[chosen].title, at)
 
 
-def grids_of(
-    model: "LoadedModel", capture: "Capture", stack: str | None, step: Any
-) -> dict[str, dict[str, np.ndarray]]:
-    """{kind of text: {measure: (layer, head)}}; shuffled and random ones are means of `DRAWS`."""
-    from attnviz.detectors import SHARES, profile
-
-    def measured(one: "Capture") -> dict[str, np.ndarray]:
-        return profile(one, stack, measures=SHARES).values
-
-    grids = {_KINDS[0]: measured(capture)}
-    total = 1 + 2 * DRAWS
-    step(1, total)
-    for kind, make in zip(_KINDS[1:], (shuffled, drawn_at_random), strict=True):
-        several = []
-        for seed in range(DRAWS):
-            several.append(measured(_capture(model, capture, make(model, capture, seed))))
-            step(1 + (kind == _KINDS[2]) * DRAWS + len(several), total)
-        grids[kind] = {name: _mean([one[name] for one in several]) for name in SHARES}
-    return grids
-
-
-def _mean(grids: list[np.ndarray]) -> np.ndarray:
-    """The mean over draws that have a number; NaN where none has one."""
-    stacked = np.stack(grids)
-    count = np.isfinite(stacked).sum(axis=0)
-    return np.where(count > 0, np.nansum(stacked, axis=0) / np.maximum(count, 1), np.nan)
-
-
-def _capture(model: "LoadedModel", capture: "Capture", ids: Any) -> "Capture":
-    import attnviz
-
-    target = capture.forward.get("decoder_input_ids")
-    more = {} if target is None else {"decoder_input_ids": target}
-    return attnviz.capture(model, input_ids=ids, **more)
-
-
-def _free(model: "LoadedModel", capture: "Capture") -> tuple[np.ndarray, np.ndarray]:
-    """The ids of the text, and the places whose token may be exchanged: none of a special one."""
-    ids = capture.forward["input_ids"][0].cpu().numpy().copy()
-    special = set(getattr(model.tokenizer, "all_special_ids", None) or [])
-    return ids, np.array([i for i, token in enumerate(ids) if int(token) not in special], int)
-
-
-def shuffled(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
-    """The same tokens in another order; special tokens stay where they are."""
-    ids, free = _free(model, capture)
-    ids[free] = np.random.default_rng(seed).permutation(ids[free])
-    return ids.tolist()
-
-
-def drawn_at_random(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
-    """Tokens drawn evenly from the vocabulary; special tokens stay where they are."""
-    ids, free = _free(model, capture)
-    size = int(model.hf.get_input_embeddings().weight.shape[0])
-    special = np.array(list(getattr(model.tokenizer, "all_special_ids", None) or []), int)
-    pool = np.setdiff1d(np.arange(size), special)
-    ids[free] = np.random.default_rng(seed).choice(pool, len(free))
-    return ids.tolist()
-
-
 def _own(names: list[str], own: dict[str, np.ndarray]) -> None:
     import pandas as pd
 
@@ -109,9 +46,9 @@ def _own(names: list[str], own: dict[str, np.ndarray]) -> None:
     from attnviz.charts.palettes import SOLID
 
     lines = [
-        f"{name} {_number(own[_KINDS[0]][i])} on your text, {_number(own[_KINDS[1]][i])} on "
-        f"shuffled tokens, {_number(own[_KINDS[2]][i])} on random ones"
-        for i, name in enumerate(names)
+        f"{name} {_number(text)} on your text, {_number(mixed)} on shuffled tokens, "
+        f"{_number(drawn)} on random ones"
+        for name, text, mixed, drawn in zip(names, *own.values(), strict=True)
     ]
     finding = "This head. " + "; ".join(lines) + "."
     st.text(finding)
@@ -122,7 +59,8 @@ def _own(names: list[str], own: dict[str, np.ndarray]) -> None:
         colours=[SOLID["weight"], SOLID["against"], BEFORE],
         lying=True,
     )
-    figure("claim_named", chart, finding, pd.DataFrame({"Measure": names} | own))
+    table = pd.DataFrame({"Measure": names} | own)
+    figure("claim_named", chart, finding, table, script=scripts.named_heads(_ON))
 
 
 def _number(value: float) -> str:
@@ -135,7 +73,7 @@ def _all(grids: dict[str, Any], chosen: str, title: str, at: tuple[Any, Any]) ->
     from attnviz.charts.scatter import scatter
     from attnviz.faithfulness import spearman
 
-    text, mixed = (grids[kind][chosen] for kind in _KINDS[:2])
+    text, mixed = (grids[on][chosen] for on in ("text", "shuffled"))
     both = np.isfinite(text) & np.isfinite(mixed)
     if both.sum() < 3:
         st.text("No query of this text and of its shuffled forms has a number by this measure.")
@@ -161,8 +99,8 @@ def _all(grids: dict[str, Any], chosen: str, title: str, at: tuple[Any, Any]) ->
         named=0,
     )
     table = pd.DataFrame({"Head": labels, "Your text": x, "Shuffled": y})
-    table["Random"] = grids[_KINDS[2]][chosen][both]
-    figure("claim_all", chart, finding, table)
+    table["Random"] = grids["random"][chosen][both]
+    figure("claim_all", chart, finding, table, script=scripts.all_heads(chosen))
 
 
 ENTRY = Entry(

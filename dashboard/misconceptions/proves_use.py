@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dashboard import place, state
-from dashboard.figure import figure, numbers
+from dashboard import place, scripts, state
+from dashboard.figure import export, figure, numbers
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
 
@@ -121,6 +121,7 @@ def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
         f"stay below {found.chance:.2f}."
     )
     st.text(finding)
+    chart = None
     if left_out < len(table):
         chart = scatter(
             reader.seen_keys,
@@ -136,7 +137,8 @@ def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
     shown = table.drop(columns=["token"]).dropna(axis=1, how="all")
     shown.insert(1, "key", [reader.key(k) for k in table["position"]])
     names = {name: title for name, title in (SAID | TAKEN).items() if name in shown}
-    numbers("claim_use", shown.rename(columns=names), finding)
+    script = scripts.agreement(reader.row, reader.has("erasing"), names)
+    numbers("claim_use", shown.rename(columns=names), finding, chart=chart, script=script)
 
 
 def _correlations(found: "Agreement", taken: dict[str, str]) -> None:
@@ -170,12 +172,16 @@ def _ranks(reader: Reader, found: "Agreement") -> None:
     ranks = found.ranks.drop(columns=["token"]).dropna(axis=1, how="all")
     ranks.insert(1, "key", [reader.key(k) for k in ranks["position"]])
     names = {name: title for name, title in (SAID | TAKEN).items() if name in ranks}
+    named = ranks.rename(columns=names)
+    alt = "The rank of every key by every measure, 1 being the largest."
     st.dataframe(
-        ranks.rename(columns=names),
+        named,
         hide_index=True,
         key="claim_ranks_table",
-        alt="The rank of every key by every measure, 1 being the largest.",
+        alt=alt,
     )
+    script = scripts.agreement(reader.row, reader.has("erasing"), names, ranks=True)
+    export("claim_ranks", alt, None, named, script=script)
 
 
 def _both(found: "Agreement", said: str, name: str) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from dashboard import state
+from dashboard import scripts, state
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry
 from dashboard.misconceptions.reader import Reader, slight
@@ -34,8 +34,12 @@ def _measure(reader: Reader) -> None:
         f"Adding {shift:g} to every score moves no weight by more than {slight(moved[shifted])}. "
         f"Multiplying every score by {factor:g} moves one by {moved[scaled]:.3f}."
     )
-    _draw(reader, "scores", scores, "score, no unit")
-    _draw(reader, "weights", weights, "weight, share of the row")
+    for what, series, unit in (
+        ("scores", scores, "score, no unit"),
+        ("weights", weights, "weight, share of the row"),
+    ):
+        script = scripts.score_and_weight(reader.row, shift, factor, what)
+        _draw(reader, what, series, unit, script)
 
 
 def rows(
@@ -59,7 +63,7 @@ def rows(
     return scores, weights
 
 
-def _draw(reader: Reader, what: str, series: dict[str, np.ndarray], unit: str) -> None:
+def _draw(reader: Reader, what: str, series: dict[str, np.ndarray], unit: str, script: str) -> None:
     import pandas as pd
 
     from attnviz.charts.paired_bars import BEFORE, paired_bars
@@ -73,7 +77,8 @@ def _draw(reader: Reader, what: str, series: dict[str, np.ndarray], unit: str) -
     alt = f"The {what} of the row, largest at " + ", ".join(
         f"{key} ({name})" for name, key in top.items()
     )
-    figure(f"claim_{what}", chart, alt + ".", pd.DataFrame({"Key": reader.seen_keys} | series))
+    table = pd.DataFrame({"Key": reader.seen_keys} | series)
+    figure(f"claim_{what}", chart, alt + ".", table, script=script)
 
 
 def _number(title: str, key: str, value: float, help: str) -> float:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import state
+from dashboard import scripts, state
 from dashboard.before_after import distinct, predicted
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
@@ -48,7 +48,7 @@ def _measure(reader: Reader) -> None:
     tokens, rows = reader.run(
         "temperature", lambda model, cap: distributions(model, cap, one, every, temperature), one
     )
-    _draw(reader, tokens, rows)
+    _draw(reader, tokens, rows, scripts.temperature(temperature, SHOWN))
 
 
 def distributions(
@@ -82,7 +82,7 @@ def distributions(
     }
 
 
-def _draw(reader: Reader, tokens: list[str], rows: dict[str, dict[str, Any]]) -> None:
+def _draw(reader: Reader, tokens: list[str], rows: dict[str, dict[str, Any]], script: str) -> None:
     import pandas as pd
 
     from attnviz.charts.paired_bars import BEFORE, paired_bars
@@ -99,7 +99,8 @@ def _draw(reader: Reader, tokens: list[str], rows: dict[str, dict[str, Any]]) ->
     colours = [BEFORE, SOLID["weight"], hexes("score")[-3], SOLID["contribution"]]
     chart = paired_bars(tokens, series, title="probability", colours=colours, lying=True)
     alt = f"Probabilities of the likeliest {predicted(reader.capture)} in four ways. {finding}"
-    figure("claim_temperature", chart, alt, pd.DataFrame({"Token": tokens} | series))
+    table = pd.DataFrame({"Token": tokens} | series)
+    figure("claim_temperature", chart, alt, table, script=script)
 
 
 ENTRY = Entry(

@@ -12,10 +12,16 @@ if TYPE_CHECKING:
 
 
 def two_rows(
-    reader: Reader, key: str, finding: str, grey: "tuple[str, Array]", own: "tuple[str, Array]"
+    reader: Reader,
+    key: str,
+    finding: str,
+    grey: "tuple[str, Array]",
+    own: "tuple[str, Array]",
+    *,
+    script: str,
 ) -> None:
     """Say the finding, and draw both rows, each (name, (key,) weights), over the keys that the
-    row may see."""
+    row may see. `script` makes them again."""
     import pandas as pd
 
     from attnviz.charts.paired_bars import BEFORE, paired_bars
@@ -30,4 +36,5 @@ def two_rows(
         colours=[BEFORE, SOLID["weight"]],
         height=120,
     )
-    figure(key, chart, finding, pd.DataFrame({"Key": reader.seen_keys} | series))
+    table = pd.DataFrame({"Key": reader.seen_keys} | series)
+    figure(key, chart, finding, table, script=script)

@@ -5,9 +5,10 @@ import pytest
 
 import attnviz
 from attnviz import faithfulness
+from attnviz.detectors.controls import at_random, shuffled
 from attnviz.interventions import Flatten, HideKeys, SetWeights, effects
 from dashboard import claims
-from dashboard.misconceptions import ENTRIES, different_behaviour, named_heads
+from dashboard.misconceptions import ENTRIES, different_behaviour
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 
@@ -187,7 +188,7 @@ def test_parts_add_up_to_the_output(page, planted):
     app = page("is-the-output", layer="0", head="1")
     head = capture.head(0, 1)
     assert f"{head.additivity_error:.1e}" in said(app) and "add up to 1.000000" in said(app)
-    frame = table(app, "claim_output")
+    frame = table(app, "claim_length")
     own = head.contributions(LAST)
     assert frame["Length"].tolist() == own["contribution_norm"].iloc[: LAST + 1].tolist()
     length = np.linalg.norm(head.output[LAST] @ head.w_o)
@@ -245,8 +246,8 @@ def test_rollout_stands_beside_even_rollout(page, planted):
 def test_shuffled_and_random_tokens_keep_what_is_special(planted):
     model, capture = planted
     ids = capture.forward["input_ids"][0].tolist()
-    mixed = named_heads.shuffled(model, capture, 1)
-    drawn = named_heads.drawn_at_random(model, capture, 1)
+    mixed = shuffled(model, capture, 1)
+    drawn = at_random(model, capture, 1)
     assert sorted(mixed) == sorted(ids) and mixed != ids
     assert mixed[0] == drawn[0] == ids[0] and 0 not in drawn[1:]
 

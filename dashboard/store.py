@@ -19,6 +19,10 @@ _LEFT = 1_000  # readers who left that are remembered: more than can have a run 
 _PATIENCE = 10.0  # seconds a load waits for the model that made way to be let go of
 
 
+class _MadeWay(Exception):
+    """The model was let go of while its run waited in line."""
+
+
 class Stopped(AttnvizError):
     """The reader stopped a load."""
 
@@ -193,21 +197,23 @@ class Store:
     ) -> Any:
         """The capture of one text under some options, by the names of both, never by arrays."""
 
-        def make() -> Any:
-            model = self.model(model_name, tell)
-            self._admitted(model, options)
-            self._clear(self._size(model, options))
-            return self._capture(model, options)
-
         found = self.held(model_name, options, reader)
         if found is None:
-            # Before a place in the line is taken: a download must not hold up those behind. The
-            # model is asked for again in turn; nobody who waits keeps it alive.
-            self.model(model_name, tell)
-            found = self._once(model_name, ("capture", options), make, tell, reader)
+            found = self._run(
+                model_name,
+                ("capture", options),
+                lambda model: self._captured(model, options),
+                tell,
+                reader,
+            )
         with self._books:
             self._drawn[model_name, "capture", options] = found
         return found
+
+    def _captured(self, model: Any, options: Hashable) -> Any:
+        self._admitted(model, options)
+        self._clear(self._size(model, options))
+        return self._capture(model, options)
 
     def held(self, model_name: str, options: Hashable, reader: str | None = None) -> Any:
         """The capture if it is here, else None."""
@@ -227,13 +233,15 @@ class Store:
         """What is worked out, once and in turn, by runs of a model, and from its capture of a
         text."""
 
-        def work() -> Any:
-            capture = self.capture(model_name, options, tell, reader)
-            model = self.model(model_name, tell)
+        def work(model: Any) -> Any:
+            capture = self.held(model_name, options, reader)
+            if capture is None:
+                capture = self._captured(model, options)
+                self._keep_value(model_name, ("capture", options), capture, reader)
             self._admitted(model, options)
             return make(model, capture)
 
-        return self._once(model_name, ("result", options, name), work, tell, reader)
+        return self._run(model_name, ("result", options, name), work, tell, reader)
 
     def extra(
         self,
@@ -255,11 +263,7 @@ class Store:
     def probe(self, model_name: str, name: Hashable, make: Callable[[Any], Any], tell: Tell) -> Any:
         """What is worked out, once and in turn, from a model alone."""
 
-        def work() -> Any:
-            return make(self.model(model_name, tell))
-
-        self.model(model_name, tell)
-        return self._once(model_name, ("probe", name), work, tell, None)
+        return self._run(model_name, ("probe", name), make, tell, None)
 
     def has_capture(self, model_name: str, options: Hashable) -> bool:
         return self.held(model_name, options) is not None
@@ -300,17 +304,55 @@ class Store:
         make: Callable[[], Any],
         tell: Tell,
         reader: str | None,
+        back: bool = False,
     ) -> Any:
         key = (model_name, *name)
         if (held := self._look_up(key, reader)) is not None:
             return held.value
-        with self.turns.turn(tell):
+        with self.turns.turn(tell, back=back):
             if (held := self._look_up(key, reader)) is not None:  # made while we waited
                 return held.value
             value = make()
-            self._keep(key, _Held(model_name, value, nbytes(value), {reader} - {None}))
+            self._keep_value(model_name, name, value, reader)
             self._rest()
             return value
+
+    def _run(
+        self,
+        model_name: str,
+        name: tuple[Hashable, ...],
+        make: Callable[[Any], Any],
+        tell: Tell,
+        reader: str | None,
+    ) -> Any:
+        """What is made of a model, once and in turn. The model is loaded out of turn: a download
+        holds up nobody, and nobody who waits in line keeps a model alive. Where it has made way by
+        the time that the turn comes, the turn is given up for another load; whoever comes back
+        from that is next, and does keep the model, or two models would push each other out for
+        ever."""
+        mine: list[Any] = []
+
+        def work() -> Any:
+            with self._books:
+                model = mine.pop() if mine else self._models.get(model_name)
+            if model is None:
+                raise _MadeWay
+            return make(model)
+
+        back = False
+        while True:
+            if self._look_up((model_name, *name), reader) is None:
+                mine[:] = [self.model(model_name, tell)][: int(back)]
+            try:
+                return self._once(model_name, name, work, tell, reader, back)
+            except _MadeWay:
+                back = True
+
+    def _keep_value(
+        self, model_name: str, name: tuple[Hashable, ...], value: Any, reader: str | None
+    ) -> None:
+        held = _Held(model_name, value, nbytes(value), {reader} - {None})
+        self._keep((model_name, *name), held)
 
     def _rest(self) -> None:
         """After the last run of a row of them, give back what can be had again."""

@@ -1,7 +1,6 @@
 """Whose turn it is: one piece of work at a time, in the order in which they were asked for."""
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,7 +14,8 @@ class Turns:
     """A line of readers. Whoever leaves the line, by an error that `tell` raises, is out of it."""
 
     def __init__(self) -> None:
-        self._line: deque[threading.Event] = deque()  # the first is at work
+        self._line: list[threading.Event] = []  # the first is at work
+        self._back: set[threading.Event] = set()  # those in the line that had their turn before
         self._books = threading.Lock()
         self._worker: int | None = None  # the thread at work
 
@@ -25,15 +25,23 @@ class Turns:
             return len(self._line)
 
     @contextmanager
-    def turn(self, tell: Tell) -> Iterator[None]:
+    def turn(self, tell: Tell, *, back: bool = False) -> Iterator[None]:
         """Wait for the turn, telling how many are ahead, and hold it. Work inside work is of the
-        same turn."""
+        same turn.
+
+        back: had it, and gave it up for what could not be done in it: waits for the one at work
+        and for others who are back, not for the whole line again.
+        """
         if self._worker == threading.get_ident():
             yield
             return
         ticket = threading.Event()
         with self._books:
-            self._line.append(ticket)
+            place = len(self._line)
+            if back and self._line:
+                self._back.add(ticket)
+                place = 1 + sum(other in self._back for other in self._line[1:])
+            self._line.insert(place, ticket)
             self._call()
         try:
             while not ticket.wait(POLL):
@@ -45,6 +53,7 @@ class Turns:
                 if self._line[0] is ticket:
                     self._worker = None
                 self._line.remove(ticket)
+                self._back.discard(ticket)
                 self._call()
 
     def _ahead(self, ticket: threading.Event) -> int:

@@ -492,6 +492,32 @@ def test_there_is_no_rest_while_a_model_loads():
     assert len(rests) == 1
 
 
+def test_a_model_that_made_way_is_loaded_again_out_of_turn():
+    """A download of minutes would hold up everybody."""
+    loads, go_on = [], threading.Event()
+
+    def load(name, tell):
+        loads.append(name)
+        if loads.count("a") == 2 and name == "a":
+            go_on.wait(10)
+        store.make_room()
+        return FakeModel(name)
+
+    store = make(load, max_models=1)
+    with ThreadPoolExecutor(3) as pool:
+        with store.turns.turn(quiet):
+            first = pool.submit(store.capture, "a", "text", quiet)
+            in_line(store.turns, 2)
+            store.model("b", quiet)  # a makes way
+            result = pool.submit(store.result, "a", "text", "x", lambda m, c: m.name, quiet)
+            probe = pool.submit(store.probe, "b", "x", lambda model: model.name, quiet)
+            in_line(store.turns, 3)
+        assert probe.result(10) == "b" and not first.done()
+        go_on.set()
+        assert first.result(10) and result.result(10) == "a"
+    assert loads[:3] == ["a", "b", "a"]
+
+
 def test_a_load_waits_until_a_run_lets_go_of_the_model_that_makes_way():
     """statgarten/playdoh#7: two models at once, where there was room for one."""
     running, alive, others = threading.Event(), weakref.WeakSet(), []

@@ -112,3 +112,20 @@ def test_work_that_fails_ends_its_turn_and_work_inside_work_is_of_the_same_turn(
     assert len(turns) == 0
     with turns.turn(quiet):
         assert len(turns) == 1
+
+
+def test_whoever_is_back_waits_for_the_one_at_work_and_others_who_are_back():
+    turns, order, threads = Turns(), [], []
+
+    def work(name, back):
+        with turns.turn(quiet, back=back):
+            order.append(name)
+
+    with turns.turn(quiet):
+        for name, back in (("a", False), ("b", True), ("c", False), ("d", True)):
+            threads.append(threading.Thread(target=work, args=(name, back)))
+            threads[-1].start()
+            in_line(turns, len(threads) + 1)
+    for thread in threads:
+        thread.join(10)
+    assert order == ["b", "d", "a", "c"] and not turns._back

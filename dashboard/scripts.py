@@ -386,21 +386,21 @@ table = pd.DataFrame({"average of the heads": mean[seen], "this head": head.weig
 """
 
 
-def named_heads(titles: dict[str, str]) -> str:
-    return _with(_NAMED, titles=titles)
+def named_heads(titles: dict[str, str], draws: int) -> str:
+    return _with(_NAMED, titles=titles, draws=draws)
 
 
 _NAMED = """
 import pandas as pd
 from attnviz.detectors import SHARES, controls
 
-grids, at = controls(model, capture, head.stack), (head.layer, head.head)
+grids, at = controls(model, capture, head.stack, draws=draws), (head.layer, head.head)
 table = pd.DataFrame({titles[on]: [grids[on][name][at] for name in SHARES] for on in titles})
 """
 
 
-def all_heads(measure: str) -> str:
-    return _with(_ALL, measure=measure)
+def all_heads(measure: str, draws: int) -> str:
+    return _with(_ALL, measure=measure, draws=draws)
 
 
 _ALL = """
@@ -408,7 +408,7 @@ import numpy as np
 import pandas as pd
 from attnviz.detectors import controls
 
-grids = controls(model, capture, head.stack)
+grids = controls(model, capture, head.stack, draws=draws)
 text, mixed, random = (grids[on][measure] for on in ("text", "shuffled", "random"))
 both = np.isfinite(text) & np.isfinite(mixed)
 table = pd.DataFrame({"Your text": text[both], "Shuffled": mixed[both], "Random": random[both]})

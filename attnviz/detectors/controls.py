@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from attnviz.capture import Capture
     from attnviz.models import LoadedModel
 
-DRAWS = 3
-
 
 def controls(
     model: "LoadedModel",
     capture: "Capture",
     stack: str | None = None,
     *,
+    draws: int = 3,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Grids]:
     """{"text", "shuffled" or "random": {measure: (layer, head) float32, 0 to 1}}: the measures of
     `SHARES` on the text that was captured, on its tokens in other orders, and on tokens drawn
-    evenly from the vocabulary; the latter two are means over `DRAWS` draws. Special tokens stay
+    evenly from the vocabulary; the latter two are means over so many draws. Special tokens stay
     where they are. NaN where no draw has a number.
 
     Args:
         model, capture: the model, and what it was captured on.
         stack: "decoder", "encoder" or "cross"; as for `Capture.head`.
+        draws: of each.
         progress: called with (done, total) after each text.
 
     >>> import attnviz
@@ -41,12 +41,12 @@ def controls(
     [1.0, 1.0, 1.0]
     """
     grids = {"text": profile(capture, stack, measures=SHARES).values}
-    total = 1 + 2 * DRAWS
+    total = 1 + 2 * draws
     for name, make in (("shuffled", shuffled), ("random", at_random)):
         several: list[Grids] = []
-        for seed in range(DRAWS):
+        for seed in range(draws):
             if progress:
-                progress(1 + (name == "random") * DRAWS + seed, total)
+                progress(1 + (name == "random") * draws + seed, total)
             other = _capture(model, capture, make(model, capture, seed))
             several.append(profile(other, stack, measures=SHARES).values)
         grids[name] = {one: _mean([grid[one] for grid in several]) for one in SHARES}

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnviz.detectors.controls import DRAWS
 from dashboard import place, scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
 
+DRAWS = 3  # of shuffled and of random tokens
 STRONG = 0.3  # a head with more of a measure has it to speak of
 _ON = {"text": "your text", "shuffled": "shuffled tokens", "random": "random tokens"}
 
@@ -20,7 +20,7 @@ def _measure(reader: Reader) -> None:
 
     stack = reader.selection.stack
     grids = reader.watch(
-        "named", lambda model, cap, step: controls(model, cap, stack, progress=step)
+        "named", lambda model, cap, step: controls(model, cap, stack, draws=DRAWS, progress=step)
     )
     at = (reader.selection.layer, reader.selection.head)
     own = {name: np.array([grids[on][m][at] for m in SHARES]) for on, name in _ON.items()}
@@ -60,7 +60,7 @@ def _own(names: list[str], own: dict[str, np.ndarray]) -> None:
         lying=True,
     )
     table = pd.DataFrame({"Measure": names} | own)
-    figure("claim_named", chart, finding, table, script=scripts.named_heads(_ON))
+    figure("claim_named", chart, finding, table, script=scripts.named_heads(_ON, DRAWS))
 
 
 def _number(value: float) -> str:
@@ -100,7 +100,7 @@ def _all(grids: dict[str, Any], chosen: str, title: str, at: tuple[Any, Any]) ->
     )
     table = pd.DataFrame({"Head": labels, "Your text": x, "Shuffled": y})
     table["Random"] = grids["random"][chosen][both]
-    figure("claim_all", chart, finding, table, script=scripts.all_heads(chosen))
+    figure("claim_all", chart, finding, table, script=scripts.all_heads(chosen, DRAWS))
 
 
 ENTRY = Entry(

@@ -298,7 +298,7 @@ def _frame(frame: "pd.DataFrame", key: str, alt: str) -> None:
 def export(a: Side, b: Side, other: Other) -> None:
     """A button that opens the ways to take the comparison along."""
     chosen = ((a.ask, b.ask), a.selection, b.selection, other.compare, titles(a, b))
-    export_panel.draw("compare", exports.compare, lambda: chosen)
+    export_panel.draw("compare", exports.compare, chosen)
 
 
 def link(other: Other) -> None:

@@ -153,10 +153,11 @@ def _pick(
     width: int,
 ) -> None:
     key = state.show(f"cmp_b_{name}", getattr(b.selection, name))
+    # the rest of the place stays where the reader sees it, also where it was measured
+    place_now = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
 
     def choose() -> None:
-        # the rest of the place stays where the reader sees it, also where it was measured
-        here = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
+        here = place_now
         if name == "stack":
             here = {"b_layer": None, "b_head": None}
         compare_state.change(**here | {f"b_{name}": st.session_state[key]})

@@ -13,6 +13,8 @@ from dashboard.selection import travels
 if TYPE_CHECKING:
     from attnviz.export import View
 
+Chosen = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
+
 _GROUPS = (
     ("Picture", ("svg", "png")),
     ("Numbers", ("csv", "parquet", "npz", "json")),
@@ -23,7 +25,7 @@ _GROUPS = (
 def draw(
     key: str,
     make: "Callable[..., View]",
-    chosen: Callable[[], tuple[Any, ...]],
+    chosen: Chosen,
     *,
     link: bool = True,
 ) -> None:
@@ -36,17 +38,16 @@ def draw(
         key: of the widgets; one for each panel of a page.
         make: a function of a module, that makes the view from what `chosen` gives. It is called
             when the panel is opened, and again for each file, without Streamlit.
-        chosen: gives what is shown right now: names, numbers, what `loading.ask_of` returns;
-            never a capture or a head, because it is kept as long as the panel is there.
+        chosen: what is shown: names, numbers, what `loading.ask_of` returns; or a function that
+            gives it when the panel is opened. It is kept as long as the panel is there, so never a
+            capture or a head, nor a function of a page, whose variables would be kept with it.
         link: whether the address of the page says all that is shown.
     """
     _panel(key, make, chosen, link)
 
 
 @st.fragment
-def _panel(
-    key: str, make: "Callable[..., View]", chosen: Callable[[], tuple[Any, ...]], link: bool
-) -> None:
+def _panel(key: str, make: "Callable[..., View]", chosen: Chosen, link: bool) -> None:
     box = st.popover(
         "Export",
         icon=":material/download:",
@@ -57,7 +58,8 @@ def _panel(
     if not box.open:
         return
     with box, notices.guard():
-        again = partial(make, *chosen(), link=address() if link else "")
+        shown = chosen() if callable(chosen) else chosen
+        again = partial(make, *shown, link=address() if link else "")
         view = again()
         st.text(view.title)
         for title, kinds in _GROUPS:

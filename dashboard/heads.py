@@ -66,7 +66,7 @@ def draw(selection: Selection, capture: "Capture") -> None:
             of_text = measured.survey is None and selection.measure in exports.kept_with_all()
             if numbers is not None or of_text:  # what is not measured yet is in no file
                 shown = (loading.ask_of(selection), selection, numbers, left, order, finding)
-                export_panel.draw("heads", exports.heads, lambda: shown)
+                export_panel.draw("heads", exports.heads, shown)
         _table(measured, selection, capture, left, order)
         if numbers is not None:
             _words(numbers)

@@ -1,5 +1,6 @@
 """A text too long to be drawn cell by cell: the whole head from afar, and ways to move in it."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -35,7 +36,7 @@ def draw(selection: Selection, head: "Head") -> None:
             _jump(view, head)
             shown = (loading.ask_of(selection), selection)
             afar = (*shown, _near(selection, view))
-            export_panel.draw("overview", exports.overview, lambda: afar)
+            export_panel.draw("overview", exports.overview, afar)
     _row(selection, head)
 
 
@@ -57,13 +58,14 @@ def _map(selection: Selection, view: "Overview") -> None:
 
     assert selection.query is not None
     query, near = selection.query, _near(selection, view)
+    counts = (view.queries, view.keys)  # of the callback, which a session keeps
     # built anew where the window was moved by other means, so that the frame moves too
     key = f"overview_{query}_{near}"
     st.altair_chart(
         from_afar(view, query=query, near=near),
         key=key,
         width="content",
-        on_select=lambda: _move(key, view, query, near),
+        on_select=lambda: _move(key, counts, query, near),
         selection_mode="window",
         alt=_alt(view),
     )
@@ -79,7 +81,7 @@ def _near(selection: Selection, view: "Overview") -> int:
     return facing(selection.query, view.queries, view.keys)
 
 
-def _move(key: str, view: "Overview", query: int, near: int) -> None:
+def _move(key: str, counts: tuple[int, int], query: int, near: int) -> None:
     """Put the row and the key that the window stands around where the frame was dragged to."""
     event: Any = st.session_state.get(key)
     frame = event["selection"].get("window") if event else None
@@ -88,7 +90,7 @@ def _move(key: str, view: "Overview", query: int, near: int) -> None:
         return
     query, near = (
         _middle(frame[side], old, count)
-        for side, old, count in (("query", query, view.queries), ("key", near, view.keys))
+        for side, old, count in zip(("query", "key"), (query, near), counts, strict=True)
     )
     state.change(query=query, near=near)
 
@@ -119,13 +121,15 @@ def _keys(selection: Selection, view: "Overview") -> None:
 def _jump(view: "Overview", head: "Head") -> None:
     if not view.cells:
         return
+    names = [_named(cell, head) for cell in view.cells]
     st.selectbox(
         "Jump to a large weight",
-        range(len(view.cells)),
+        range(len(names)),
         index=None,
-        format_func=lambda place: _named(view.cells[place], head),
+        format_func=names.__getitem__,
         key="pick_cell",
-        on_change=lambda: _take(view),
+        on_change=_take,
+        args=(view.cells,),
         placeholder="the largest, the first token's left out",
         help="Weights on the first token are left out, because many heads rest there.",
     )
@@ -138,13 +142,13 @@ def _named(cell: "Cell", head: "Head") -> str:
     )
 
 
-def _take(view: "Overview") -> None:
+def _take(cells: "Sequence[Cell]") -> None:
     place = st.session_state["pick_cell"]
     if place is None:
         state.touch()
         return
     st.session_state["pick_cell"] = None
-    state.change(query=view.cells[place].query, near=view.cells[place].key)
+    state.change(query=cells[place].query, near=cells[place].key)
 
 
 def _row(selection: Selection, head: "Head") -> None:
@@ -161,7 +165,7 @@ def _row(selection: Selection, head: "Head") -> None:
         "largest of each stretch. The table below has every one of them.",
     )
     shown = (loading.ask_of(selection), selection)
-    export_panel.draw("row", exports.row, lambda: shown)
+    export_panel.draw("row", exports.row, shown)
 
 
 def _mass(row: "Head", name: str) -> str:

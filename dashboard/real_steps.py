@@ -109,7 +109,7 @@ def _four_steps(selection: Selection, capture: "Capture", toy: Toy | None, depth
         )
     _picture(head, row, keys, lit)
     shown = (loading.ask_of(selection), selection, row, keys, None if lit == _ALL else lit)
-    export_panel.draw("real", exports.real_steps, lambda: shown)
+    export_panel.draw("real", exports.real_steps, shown)
     st.text(_rest(head, row, keys))
     _side_by_side(head, row, keys, toy)
 

@@ -62,7 +62,7 @@ def diagram(toy: Toy, lit: int | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(shares(toy) if lit is None else path(toy, lit))
-        export_panel.draw("toy", exports.toy_steps, lambda: (toy, lit))
+        export_panel.draw("toy", exports.toy_steps, (toy, lit))
 
 
 def words(toy: Toy) -> None:

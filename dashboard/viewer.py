@@ -48,15 +48,17 @@ def _settled() -> Selection:
 
 
 def _controls(selection: Selection, head: "Head") -> None:
+    # a session keeps what its pickers are made of: words, never the head
+    names = [f"{place}  {token.label}" for place, token in enumerate(head.query_tokens)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=250):
             stepper(
                 "query",
                 "token",
-                range(len(head.query_tokens)),
+                range(len(names)),
                 selection.query,
                 title="Reading from",
-                label=lambda place: f"{place}  {head.query_tokens[place].label}",
+                label=names.__getitem__,
                 help="The token whose row is read. Clicking a row in a map does the same.",
             )
         pick(

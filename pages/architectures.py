@@ -30,7 +30,7 @@ st.dataframe(
     alt=f"{len(shown)} architectures with verdict, stages and reasons",
     column_config={"why": st.column_config.TextColumn(width="large")},
 )
-export_panel.draw("architectures", exports.architectures, lambda: (verdict,))
+export_panel.draw("architectures", exports.architectures, (verdict,))
 
 with st.expander("How to read this"):
     for name, meaning in support.VERDICTS.items():

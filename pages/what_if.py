@@ -45,7 +45,7 @@ if capture is not None:
             before_after.draw(found, head, capture, selection, experiment)
             shown = (ask, selection, asked.change)
             with export:
-                export_panel.draw("what_if", exports.what_if, lambda: shown)
+                export_panel.draw("what_if", exports.what_if, shown)
     st.header("Which head matters here", anchor=False)
     with notices.guard():
         sweep.sweep(experiment, selection, capture)

@@ -107,7 +107,8 @@ def drawn(monkeypatch):
     plain = export_panel.draw
 
     def draw(key, make, chosen, *, link=True):
-        views[key] = make(*chosen(), link="/?here" if link else "")
+        shown = chosen() if callable(chosen) else chosen
+        views[key] = make(*shown, link="/?here" if link else "")
         plain(key, make, chosen, link=link)
 
     monkeypatch.setattr(export_panel, "draw", draw)

@@ -1,0 +1,43 @@
+"""What a session keeps of a page that was drawn: words and numbers, never a head or a capture."""
+
+import gc
+
+import pytest
+
+from attnviz.capture import Capture
+from attnviz.detectors import HeadProfile
+from attnviz.head import Head
+from attnviz.overview import Overview
+from dashboard import backend
+
+TEXT = "red fox ran home red fox ran home"
+LONG = ("red fox ran home " * 100).strip()
+PAGES = {
+    "explore": {},
+    "explore, a long text": {"text": LONG},
+    "heads": {},
+    "misconceptions": {"claim": "mask"},
+    "what_if": {},
+    "compare": {"b_head": "1"},
+    "compare, two texts": {"b_head": "1", "b_text": "the cat sat"},
+    "how_it_works": {"depth": "technical"},
+    "check_a_matrix": {},
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_head_and_no_capture_outlives_the_store(name, open_app):
+    """A session that holds a head holds megabytes that nobody counts, as long as it lasts."""
+    page = name.split(",")[0]
+    link = {"model": "planted-circuit", "text": TEXT, "layer": "1", "head": "0"} | PAGES[name]
+    app = open_app(**link)
+    if page != "explore":
+        app.switch_page(f"../pages/{page}.py").run()
+    app.run()
+    assert not app.exception and not app.error
+    backend.store().release("planted-circuit")
+    gc.collect()
+    kinds = (Capture, Head, HeadProfile, Overview)
+    held = [one for one in gc.get_objects() if type(one) in kinds]
+    ours = [one for one in held if getattr(one, "model", "planted-circuit") == "planted-circuit"]
+    assert not ours

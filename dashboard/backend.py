@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
 from attnviz.models.source import resolve
 from dashboard import heap, host, mapped, memory, waiting
+from dashboard.files import Files, let_go
 from dashboard.store import Store
 from dashboard.turns import Tell
 
@@ -170,9 +171,18 @@ def reader() -> str | None:
     return _presence(context.session_id)
 
 
-@st.cache_resource(
-    scope="session", show_spinner=False, on_release=lambda session: store().leave(session)
-)
+@st.cache_resource(show_spinner=False)
+def files() -> Files:
+    """The files that download buttons made in this process."""
+    return Files(let_go, HOST.max_file_bytes)
+
+
+def _leave(session: str) -> None:
+    store().leave(session)
+    files().leave(session)
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=_leave)
 def _presence(session: str) -> str:
     store().come(session)
     return session

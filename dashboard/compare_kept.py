@@ -1,27 +1,21 @@
-"""What a session keeps of its comparison where the process has room for one model only.
+"""What is kept of a comparison where the process has room for one model only.
 
 Two models would push one another out at every click. What is drawn of each is small: the shape of
-a capture, one head, some numbers. It stays with the session, a few of them, bounded in bytes.
+a capture, one head, some numbers. The store lays it aside, within its bound in bytes.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import streamlit as st
 
 from dashboard import backend
-from dashboard.weight import nbytes
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
     from attnviz.head import Head
     from attnviz.tokens import Token
-
-MOST_ENTRIES, MOST_BYTES = 16, 16 * 2**20  # of one session
-_KEY = "attnviz.compared"
 
 Made = TypeVar("Made")
 
@@ -33,16 +27,8 @@ def kept(
     kept, nor is anything where two models fit. own: makes it stand alone before it is kept."""
     if backend.HOST.max_models > 1:
         return make()
-    held: OrderedDict[Hashable, Any] = st.session_state.setdefault(_KEY, OrderedDict())
-    if key not in held:
-        made = make()
-        if made is None:
-            return made
-        held[key] = own(made)
-        while len(held) > MOST_ENTRIES or (len(held) > 1 and nbytes(held) > MOST_BYTES):
-            held.popitem(last=False)
-    held.move_to_end(key)
-    return held[key]
+    found: Made = backend.store().aside(key, make, own, backend.reader())
+    return found
 
 
 @dataclass(frozen=True)

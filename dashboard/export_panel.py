@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import notices, state
+from dashboard import backend, notices, state
 from dashboard.selection import travels
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _button(key: str, kind: str, again: "Callable[[], View]", stem: str) -> None
     about = KINDS[kind]
     st.download_button(
         about.title,
-        data=partial(_contents, again, kind),
+        data=partial(_contents, again, kind, backend.reader()),
         file_name=f"{stem}.{kind}",
         mime=about.mime,
         on_click="ignore",
@@ -104,8 +104,10 @@ def _button(key: str, kind: str, again: "Callable[[], View]", stem: str) -> None
     )
 
 
-def _contents(again: "Callable[[], View]", kind: str) -> bytes:
-    return again().data(kind)
+def _contents(again: "Callable[[], View]", kind: str, reader: str | None) -> bytes:
+    contents = again().data(kind)
+    backend.files().made(len(contents), reader)
+    return contents
 
 
 def address() -> str:

@@ -43,6 +43,7 @@ class Host:
         folders: model folders of this machine may be opened.
         max_models: in memory at the same time.
         max_capture_bytes: of all captures, and what was worked out from them.
+        max_file_bytes: of all files made for downloads.
         max_characters: of a text, refused before a tokenizer sees it.
         max_tokens: of a text, on most pages.
         longest: tokens of a text on pages that work out only what is looked at.
@@ -55,6 +56,7 @@ class Host:
     folders: bool = False
     max_models: int = 2
     max_capture_bytes: int = 1000 * 2**20  # room for one text of the longest, or for many short
+    max_file_bytes: int = 256 * 2**20
     max_characters: int = 60_000
     max_tokens: int = 1_024
     longest: int = 8_192
@@ -94,6 +96,7 @@ def read(environment: Mapping[str, str] = os.environ, place: Path = Path(__file_
         folders=folders,
         max_models=1,
         max_capture_bytes=500 * 2**20,
+        max_file_bytes=64 * 2**20,
         max_characters=30_000,
         max_tokens=1_024,
         longest=4_096,

@@ -50,7 +50,7 @@ class Job:
 class _Held:
     """Something that is kept, with its bytes, and the readers whose it is (none: anybody's)."""
 
-    model_name: str
+    model_name: str | None  # None: not of one model, and stays when a model goes
     value: Any
     nbytes: int
     readers: set[str] = field(default_factory=set)
@@ -271,6 +271,26 @@ class Store:
     def has_result(self, model_name: str, options: Hashable, name: Hashable) -> bool:
         return self._look_up((model_name, "result", options, name), None) is not None
 
+    def aside(
+        self,
+        key: Hashable,
+        make: Callable[[], Any],
+        own: Callable[[Any], Any],
+        reader: str | None = None,
+    ) -> Any:
+        """What is laid aside under a key that says all that it depends on, so that it outlasts its
+        model; made in no turn, where it is not there. None is not kept. own: makes what was made
+        stand alone, with nothing of a capture behind it."""
+        name = (None, "aside", key)
+        if (held := self._look_up(name, reader)) is not None:
+            return held.value
+        made = make()
+        if made is None:
+            return None
+        value = own(made)
+        self._keep(name, _Held(None, value, nbytes(value), {reader} - {None}))
+        return value
+
     def come(self, reader: str) -> None:
         """The reader is here, perhaps again after a lost connection."""
         with self._books:
@@ -394,7 +414,8 @@ class Store:
 
     def _keep(self, key: Hashable, held: _Held) -> None:
         with self._books:
-            if held.model_name not in self._models:  # released while the run lasted
+            gone = held.model_name is not None and held.model_name not in self._models
+            if gone:  # released while the run lasted
                 return
             if held.readers and held.readers <= self._left.keys():
                 return

@@ -84,7 +84,8 @@ def download(
             if _is_damaged(index, sizes):
                 index = get(checkpoint.INDEX, anew=True)
             weights = checkpoint.shards(checkpoint.read_json(index))
-        _check_bytes(sum(sizes.get(name) or 0 for name in weights), max_bytes)
+        sizes |= _unlisted(api, repo, commit, sizes, weights)
+        _check_bytes([sizes.get(name, 0) for name in weights], max_bytes)
         _fetch(get, _wanted(sizes, weights), progress, folder)
     return folder, commit
 
@@ -163,8 +164,32 @@ def _require_config(sizes: dict[str, int | None]) -> None:
         raise checkpoint.no_config()
 
 
-def _check_bytes(size: int, limit: int | None) -> None:
-    if limit is not None and size > limit:
+def _unlisted(
+    api: Any, repo: str, commit: str, sizes: dict[str, int | None], weights: list[str]
+) -> dict[str, int | None]:
+    """The bytes of weights whose size the Hub's list leaves out, as the files' own headers say;
+    None where they do not either."""
+    from huggingface_hub import hf_hub_url
+
+    found = {}
+    for name in weights:
+        if name in sizes and sizes[name] is None:
+            url = hf_hub_url(repo, name, revision=commit, endpoint=api.endpoint)
+            found[name] = api.get_hf_file_metadata(url=url, timeout=_TIMEOUT).size
+    return found
+
+
+def _check_bytes(weights: list[int | None], limit: int | None) -> None:
+    if limit is None:
+        return
+    if None in weights:
+        raise ModelRefused(
+            "The size of this model's weights is not known.",
+            f"The Hub does not say it, and the limit here is {limit / 1e6:,.0f} MB.",
+            "Choose another model, or run attnviz on a machine of your own.",
+        )
+    size = sum(known or 0 for known in weights)
+    if size > limit:
         raise TooLarge(
             f"This model's weights take {size / 1e6:,.0f} MB.",
             f"The limit here is {limit / 1e6:,.0f} MB.",

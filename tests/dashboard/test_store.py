@@ -541,3 +541,29 @@ def test_a_load_waits_until_a_run_lets_go_of_the_model_that_makes_way():
     store.model("b", quiet)
     run.join(5)
     assert others == [0, 0]
+
+
+def test_what_is_laid_aside_outlasts_its_model_within_the_bound_and_goes_with_its_reader():
+    made = []
+
+    def aside(key, size, reader=None):
+        def one():
+            made.append(key)
+            return FakeCapture(None, size)
+
+        return store.aside(key, one, lambda value: value, reader)
+
+    store = make(max_models=1)
+    first = aside("x", 30, "ann")
+    store.capture("m", "text", quiet)
+    store.release("m")
+    assert aside("x", 30) is first and made == ["x"] and store.nbytes == 30
+    store.leave("ann")
+    assert store.nbytes == 0
+    for number in range(10):
+        aside(number, 30)
+        assert store.nbytes <= 100
+    assert store.aside("none", lambda: None, lambda value: value) is None
+    assert store.aside("none", lambda: FakeCapture(None, 1), lambda value: value) is not None
+    alone = store.aside("own", lambda: "with all the rest", lambda value: value[:4])
+    assert alone == "with"

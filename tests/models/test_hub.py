@@ -257,3 +257,23 @@ def assert_plain(error: AttnvizError) -> None:
         assert secret not in str(error)
     # Nor in what a log prints with it.
     assert error.__suppress_context__ or error.__context__ is None
+
+
+def test_weights_whose_size_is_not_listed_are_held_against_the_limit(
+    hub: Any, llama_folder: Path, tmp_path: Path
+) -> None:
+    """A list without sizes would let any file into a host's memory."""
+    from attnviz.models.hub import _check_bytes, download
+
+    hub.add(REPO, llama_folder)
+    hub.unlisted = {"model.safetensors"}
+    size = (llama_folder / "model.safetensors").stat().st_size
+    options: Any = {"progress": lambda *told: None, "check": lambda config: None}
+    with pytest.raises(TooLarge, match=f"weights take {size / 1e6:,.0f} MB"):
+        download(REPO, None, cache_dir=tmp_path / "a", max_bytes=size - 1, **options)
+    assert "model.safetensors" not in hub.fetched()
+    folder, _ = download(REPO, None, cache_dir=tmp_path / "a", max_bytes=size, **options)
+    assert (folder / "model.safetensors").stat().st_size == size
+    with pytest.raises(ModelRefused, match="size of this model's weights is not known"):
+        _check_bytes([10, None], 1000)
+    _check_bytes([10, None], None)

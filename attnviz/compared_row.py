@@ -44,7 +44,8 @@ def rows_of(a: "Head", b: "Head", query: int, other_query: int, of: str) -> "pd.
 
 def row_of(head: "Head", query: int, of: str) -> "pd.DataFrame":
     """A row a key: "Position", "Token", "Value", and "Mask" where a key is masked, which has no
-    value and says why. The weights of a model with a sink have a last row for it.
+    value and says why. A model with a sink has a last row for it: its weight, or its logit, which
+    is a score that softmax receives beside those of the keys.
 
     Args:
         query: the row's position, from 0.
@@ -65,7 +66,15 @@ def row_of(head: "Head", query: int, of: str) -> "pd.DataFrame":
     if not allowed.all():
         reasons = [f"masked: {MASK_REASONS[reason]}" for reason in row.mask_reason[0]]
         frame["Mask"] = np.where(allowed, "", reasons)
-    if row.sink_logit is not None and of == "weights":
-        last = {"Token": "(sink: no token)", "Value": float(row.sink[0])}
+    if row.sink_logit is not None:
+        last = {"Token": "(sink: no token)", "Value": _sink(row, of)}
         frame = pd.concat([frame, pd.DataFrame([last])], ignore_index=True)
     return frame
+
+
+def _sink(row: "Head", of: str) -> float:
+    if of == "weights":
+        return float(row.sink[0])
+    assert row.sink_logit is not None
+    largest = row.scores[0].max() if of == "relative" and row.allowed.any() else 0.0
+    return float(row.sink_logit - largest)

@@ -247,6 +247,9 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
                 "B attends most to": _most(b),
             }
         )
+        for name, side in (("A", a), ("B", b)):
+            if side.head.sink_logit is not None:
+                frame[f"To no token, {name}"] = side.head.sink
         _frame(frame, "cmp_rows", "How far apart the two sides are in each row.")
 
 

@@ -1,12 +1,13 @@
 """The controls of a comparison: what B is, and what of the two sides is drawn."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from attnviz.errors import AttnvizError
-from dashboard import backend, compare_state, notices, place, sidebar, state
+from dashboard import backend, compare_state, notices, place, sidebar, state, steps
 from dashboard.choices import switch
 from dashboard.compare_link import SHOWN, Other
 from dashboard.compare_sides import Side
@@ -118,8 +119,8 @@ def places(slot: "DeltaGenerator", a: Side, b: Side, other: Other) -> None:
     with slot:
         if len(b.outline.stacks) > 1:
             _pick("Stack of B", "stack", b.outline.stacks, b, STACKS.__getitem__, width=170)
-        _pick("Layer of B", "layer", b.outline.layers(stack), b, str, width=90)
-        _pick("Head of B", "head", heads, b, str, width=90)
+        _walk("Layer of B", "layer", b.outline.layers(stack), b)
+        _walk("Head of B", "head", heads, b)
         st.button(
             "Swap A and B",
             key="cmp_swap",
@@ -172,6 +173,18 @@ def _pick(
     )
 
 
+def _walk(title: str, name: str, options: Sequence[int], b: Side) -> None:
+    """A picker of a number with a step back and a step on."""
+    here = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
+    ):
+        _pick(title, name, options, b, str, width=90)
+        place_now = options.index(getattr(b.selection, name))
+        go = partial(compare_state.step, f"b_{name}", options, here)
+        steps.arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)
+
+
 def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
     """What of the two sides is drawn, and from which rows they are read."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -187,15 +200,7 @@ def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
                 help="The token whose row is read. Clicking a row in a map does the same.",
             )
         if not linked:
-            others = place.labels(b.head.query_tokens)
-            st.selectbox(
-                "Reading B from",
-                range(len(others)),
-                format_func=others.__getitem__,
-                width=200,
-                help="The queries of B are other tokens, so it has a row of its own.",
-                **compare_state.widget("b_query", b.selection.query),
-            )
+            _row_of_b(b)
         _near(a)
         st.segmented_control(
             "Compare",
@@ -208,6 +213,25 @@ def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
         )
         if other.compare == "weights":
             switch("weights", "Weight colours", WEIGHTS, a.selection, key="cmp_weights")
+
+
+def _row_of_b(b: Side) -> None:
+    others = place.labels(b.head.query_tokens)
+    assert b.selection.query is not None
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
+    ):
+        st.selectbox(
+            "Reading B from",
+            range(len(others)),
+            format_func=others.__getitem__,
+            width=200,
+            help="The queries of B are other tokens, so it has a row of its own.",
+            **compare_state.widget("b_query", b.selection.query),
+        )
+        here = {"b_query": b.selection.query}
+        go = partial(compare_state.step, "b_query", range(len(others)), here)
+        steps.arrows("b_query", "token of B", b.selection.query, len(others), go)
 
 
 def _near(a: Side) -> None:

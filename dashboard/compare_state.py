@@ -84,6 +84,15 @@ def choose_text(text: str, a: Selection) -> None:
     change(b_text=None if text == a.text else text, b_query=None)
 
 
+def step(name: str, options: Sequence[int], here: Mapping[str, int | None], by: int) -> None:
+    """A callback: go along the options of a field of B, from where it is by now. `here`: where B
+    was drawn; what of it nobody chose stays where the reader sees it."""
+    now = here | {field: value for field in here if (value := getattr(chosen(), field)) is not None}
+    value = now[name]
+    place = options.index(value) if value in options else 0
+    change(**now | {name: options[min(max(place + by, 0), len(options) - 1)]})
+
+
 def swap(a: Selection, b: Selection) -> None:
     """A callback: the sides change places."""
     change(**opposite(a, b))

@@ -35,19 +35,21 @@ def stepper(
             help=help,
             on_change=state.changer(name, key),
         )
-        _step("Previous", name, noun, options, disabled=place == 0)
-        _step("Next", name, noun, options, disabled=place + 1 == len(options))
+        arrows(name, noun, place, len(options), lambda by: state.step(name, options, by))
 
 
-def _step(way: str, name: str, noun: str, options: Sequence[int], *, disabled: bool) -> None:
-    st.button(
-        f"![{way} {noun}]({_arrow(way, faint=disabled)})",
-        key=f"{way.lower()}_{name}",
-        help=f"{way} {noun}",
-        disabled=disabled,
-        on_click=state.step,
-        args=(name, options, 1 if way == "Next" else -1),
-    )
+def arrows(name: str, noun: str, place: int, count: int, go: Callable[[int], None]) -> None:
+    """Buttons for a step back and a step on from a place among so many; `go` is the callback, and
+    takes -1 or 1."""
+    for way, by, end in (("Previous", -1, 0), ("Next", 1, count - 1)):
+        st.button(
+            f"![{way} {noun}]({_arrow(way, faint=place == end)})",
+            key=f"{way.lower()}_{name}",
+            help=f"{way} {noun}",
+            disabled=place == end,
+            on_click=go,
+            args=(by,),
+        )
 
 
 def _arrow(way: str, *, faint: bool) -> str:

@@ -3,6 +3,7 @@ them, and what they should have been shown."""
 
 import json
 import re
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import attnviz
 from attnviz.charts import describe_pair
@@ -170,6 +172,10 @@ class Reader:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             return dict(json.load(error))
+
+
+reads_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+"""On Linux such a test never is skipped: without /proc it fails."""
 
 
 def memory_of(pid: int) -> dict[str, int]:

@@ -10,6 +10,7 @@ import torch
 import attnviz
 from attnviz.capture.block import Block
 from attnviz.capture.result import Capture
+from attnviz.compared_row import rows_of
 from attnviz.comparison import (
     difference,
     even_distances,
@@ -132,6 +133,15 @@ def test_what_goes_to_no_token_is_one_more_place():
     assert row_distances(a, b).total_variation[0] == pytest.approx(0.5)
     assert even_distances(a).total_variation[0] == pytest.approx(0.5)
     assert even_distances(b).total_variation[0] == 0
+
+
+def test_the_sinks_logit_stands_with_the_scores_and_its_share_with_the_weights():
+    a, b = head_of([[1.0, 3.0]], sink_logit=2.0), head_of([[1.0, 3.0]])
+    for of, of_sink in (("weights", float(a.sink[0])), ("scores", 2.0), ("relative", -1.0)):
+        last = rows_of(a, b, 0, 0, of).iloc[-1]
+        assert last["Token"] == "(sink: no token)" and np.isnan(last["B"])
+        assert last["A"] == pytest.approx(of_sink)
+    assert len(rows_of(b, b, 0, 0, "scores")) == 2
 
 
 def test_rows_over_other_keys_have_no_distance():

@@ -16,7 +16,7 @@ from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
 from dashboard import host
 from dashboard.host import Host
 from tests.browser.serving import free_port, stop
-from tests.readers import AGENTS, Place, Reader, memory_of, right
+from tests.readers import AGENTS, Place, Reader, memory_of, reads_proc, right
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = " ".join((ROOT / "DEPLOY.md").read_text(encoding="utf-8").split())
@@ -63,7 +63,7 @@ def answers(server: "subprocess.Popen[bytes]", address: str) -> bytes:
     return b""
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+@reads_proc
 def test_a_fresh_environment_starts_draws_and_stays_small(started, smollm2):
     """Jumitti/TFinder#96, cgrtml/neural-trees#85: apps that a host stops for their memory, most of
     them at the first picture."""
@@ -97,6 +97,7 @@ def test_the_guide_says_the_limits_that_there_are():
         "captures, and what is worked out from them": [
             f"{h.max_capture_bytes / 1e6:,.0f} MB" for h in (own, hosted)
         ],
+        "files made for downloads": [f"{h.max_file_bytes / 1e6:,.0f} MB" for h in (own, hosted)],
     }
     for what, (first, second) in rows.items():
         assert re.search(rf"\| {re.escape(what)} \| {first}[^|]*\| {second}[^|]*\|", GUIDE), what

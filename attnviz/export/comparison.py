@@ -87,7 +87,7 @@ def rerun(
         BadInput: the model is needed and not given; the text has other tokens than it had; the
             file is of a view that no library can run again.
     """
-    made = saved.provenance
+    made = _note(saved.provenance)
     kind = made.get("place", {}).get("kind")
     if kind not in _MADE:
         raise BadInput(
@@ -96,19 +96,61 @@ def rerun(
             "numbers are in the file, and how they were made is not.",
             todo="Open the link in its provenance, where it has one.",
         )
-    try:
-        loaded = _model(made["model"], model, progress)
-        if not other_revision:
-            _same_weights(made["model"], loaded)
-        view = _MADE[kind](made, loaded, other_revision)
-    except (KeyError, TypeError) as error:
-        raise provenance.not_ours() from error
+    _check_fields(made, kind)
+    loaded = _model(made["model"], model, progress)
+    if not other_revision:
+        _same_weights(made["model"], loaded)
+    view = _MADE[kind](made, loaded, other_revision)
     again = view.arrays
     differences = {
         name: _difference(old, again.get(name)) for name, old in sorted(saved.arrays.items())
     }
     tolerance = TOLERANCES.get(loaded.info.dtype, 5e-3)
     return Rerun(view, differences, tolerance, _notes(made, view.provenance))
+
+
+class _Note(dict[str, Any]):
+    """A part of a provenance; what it should have and has not makes it none of ours."""
+
+    def __missing__(self, name: str) -> Any:
+        raise provenance.not_ours()
+
+
+def _note(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _Note({name: _note(part) for name, part in value.items()})
+    return [_note(part) for part in value] if isinstance(value, list) else value
+
+
+_AT = {"layer": int, "head": int, "stack": str}
+_MODEL = {"name": str, "revision": str, "dtype": str, "architecture": str}
+_PLACE: dict[str, dict[str, type]] = {
+    "head": {**_AT, "query": int, "stage": str, "measure": str, "rows": list, "keys": list}
+    | {"looks": dict},
+    "heads": {"stack": str, "measure": str, "measures": list},
+    "overview": {**_AT, "query": int, "near": int},
+    "two heads": {"a": dict, "b": dict, "of": str, "names": list},
+}
+
+
+def _check_fields(made: Mapping[str, Any], kind: str) -> None:
+    """Refuse what was damaged so that a name, a place or a list is something else: what goes wrong
+    in the run itself is then the run's own."""
+    parts: list[tuple[Any, Mapping[str, type]]] = [
+        (made["place"], _PLACE[kind]),
+        (made["model"], _MODEL),
+        (made["input"], {"asked": dict}),
+    ]
+    if kind == "two heads":
+        second = made["second"]
+        if not isinstance(second, dict):
+            raise provenance.not_ours()
+        parts += [(second["model"], _MODEL), (second["input"], {"asked": dict})]
+        parts += [(made["place"][side], _AT) for side in ("a", "b")]
+    for part, fields in parts:
+        whole = isinstance(part, dict)
+        if not whole or not all(isinstance(part[name], one) for name, one in fields.items()):
+            raise provenance.not_ours()
 
 
 def _model(

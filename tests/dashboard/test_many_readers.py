@@ -1,6 +1,5 @@
 """Fifty readers of one hosted server at once, each with a model, a text and a place of its own."""
 
-import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,14 +9,14 @@ import attnviz
 from tests.browser import serving
 from tests.models.fake_hub import FakeHub
 from tests.models.fake_hub import serving as offering
-from tests.readers import AGENTS, KINDS, Place, Reader, memory_of, right, save_models
+from tests.readers import AGENTS, KINDS, Place, Reader, memory_of, reads_proc, right, save_models
 
 READERS = 50
 PLANTED = "planted-circuit"
 WORDS = ("the", "cat", "sat", "on", "dog's", "mat.", "Hello", "world")
 CIRCUIT = ("red", "fox", "ran", "home")
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads /proc")
+pytestmark = reads_proc
 
 
 @pytest.fixture(scope="module")

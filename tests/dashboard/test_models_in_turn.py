@@ -11,7 +11,7 @@ import attnviz
 from dashboard.store import Store
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe
-from tests.readers import memory_of
+from tests.readers import memory_of, reads_proc
 
 KINDS = ("LlamaForCausalLM", "GPT2LMHeadModel", "BertModel", "OPTForCausalLM")
 ROUNDS = 8
@@ -43,7 +43,7 @@ def settled():
     gc.unfreeze()
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads /proc")
+@reads_proc
 def test_eight_models_in_turn_take_the_memory_of_one(folders, settled):
     """Lin-jun-xiang/docGPT-langchain#2, statgarten/playdoh#7, 152334H/tortoise-tts-fast#30,
     Quansight-Labs/conda-metadata-app#8: memory climbed with every change of model."""

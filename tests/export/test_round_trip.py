@@ -375,3 +375,47 @@ def test_only_maps_say_that_rows_are_queries():
     one = bare_view(Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0))
     assert words in "".join(webpage._below(one))
     assert words not in "".join(webpage._below(export.matrix_view(np.eye(2))))
+
+
+def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch):
+    """A fault of the model's own was told as a file that holds no view."""
+    from attnviz.export import comparison
+
+    saved = export.from_bytes(
+        export.head_view(attnviz.capture(gpt2, input_ids=IDS), 1, 2).data("json"), "json"
+    )
+
+    def fails(*args):
+        raise KeyError("a fault of the run")
+
+    monkeypatch.setattr(comparison, "_captured", fails)
+    with pytest.raises(KeyError, match="a fault of the run"):
+        saved.again(gpt2)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("place", "layer"), None),
+        (("place", "layer"), "1"),
+        (("place", "looks"), []),
+        (("place", "rows"), 3),
+        (("input", "asked"), "text"),
+        (("model", "dtype"), 4),
+        (("model",), []),
+        (("input",), None),
+    ],
+)
+def test_a_note_with_something_else_in_a_place_is_none_of_ours(gpt2, path, value):
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), 1, 2)
+    made = json.loads(json.dumps(view.provenance))
+    part = made
+    for name in path[:-1]:
+        part = part[name]
+    for damaged in ("another", "missing"):
+        if damaged == "another":
+            part[path[-1]] = value
+        else:
+            del part[path[-1]]
+        with pytest.raises(BadInput, match="holds no view"):
+            export.Saved(dict(view.arrays), made).again(gpt2)

@@ -11,6 +11,7 @@ import streamlit as st
 import attnviz
 from attnviz.comparison import difference, even_distances, row_distances
 from attnviz.detectors import alike
+from attnviz.head import Head
 from dashboard import backend, compare_kept, host
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
@@ -298,6 +299,11 @@ def test_a_sink_is_said_in_words_and_in_the_table(page):
     assert last["Token"] == "(sink: no token)" and last["A"] > 0 and last["B"] > 0
     total = app.dataframe[0].value[["A", "B"]].sum()
     assert total.tolist() == pytest.approx([1, 1], abs=1e-5)
+    app.session_state["cmp_rows_open"] = True
+    app.run()
+    rows = next(table.value for table in app.dataframe if "Total variation" in table.value)
+    assert rows["To no token, A"].iloc[-1] == pytest.approx(last["A"], abs=1e-6)
+    assert rows["To no token, B"].between(0, 1).all()
 
 
 def test_of_a_long_text_the_window_of_keys_is_moved_by_its_position(page):
@@ -399,21 +405,23 @@ def test_a_row_costs_no_load_and_no_run_where_there_is_room_for_one_model(page, 
     assert not app.exception and not app.error
     assert (loaded, ran) == ([], [])
     assert params(app)["a_focus"] == "hovered<0?1:hovered"
-    held = app.session_state[compare_kept._KEY]
-    assert 0 < compare_kept.nbytes(held) < compare_kept.MOST_BYTES
+    aside = [held for key, held in backend.store()._held.items() if key[:2] == (None, "aside")]
+    assert len(aside) == 5, "of each side its shape and its head, and the distances from A"
+    assert sum(held.nbytes for held in aside) <= backend.store().nbytes < 2**20
+    heads = [held.value for held in aside if isinstance(held.value, Head)]
+    assert all(head.q.base is None for head in heads) and len(heads) == 2
 
 
-def test_what_a_session_keeps_is_bounded_in_entries_and_in_bytes(monkeypatch):
+def test_what_is_kept_of_comparisons_is_bounded_with_all_the_rest(monkeypatch):
     monkeypatch.setattr(backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1"}))
-    monkeypatch.setattr(compare_kept.st, "session_state", {})
-    for number in range(40):
-        assert compare_kept.kept(number, lambda n=number: [n]) == [number]
-    assert len(compare_kept.st.session_state[compare_kept._KEY]) == compare_kept.MOST_ENTRIES
+    backend.store.clear()
+    most = backend.HOST.max_capture_bytes
     for name in "abc":
-        compare_kept.kept(name, lambda: np.zeros(compare_kept.MOST_BYTES // 2 + 1, np.uint8))
-    assert compare_kept.nbytes(compare_kept.st.session_state) <= compare_kept.MOST_BYTES
+        compare_kept.kept(name, lambda: np.zeros(most // 2 - 1, np.uint8))
+        assert backend.store().nbytes <= most
     assert compare_kept.kept("none", lambda: None) is None
     assert compare_kept.kept("none", lambda: 1) == 1, "what could not be had is asked for again"
+    backend.store.clear()
 
 
 def test_a_host_offers_b_its_list_and_refuses_the_rest(page, monkeypatch):
@@ -478,3 +486,31 @@ def test_explore_leads_to_the_comparison(open_app):
     app = open_app(model="planted-circuit", text=TEXT)
     assert not app.exception
     assert any("Compare this head" in link.proto.label for link in app.get("page_link"))
+
+
+def test_b_is_walked_through_with_steps(page):
+    app = page(model="planted-circuit", text=TEXT, b_layer="0", b_head="1")
+    assert app.button(key="previous_b_layer").disabled
+    app.button(key="next_b_head").click().run()
+    assert app.selectbox(key="cmp_b_head").value == 2 and app.button(key="next_b_head").disabled
+    app.button(key="next_b_layer").click().run()
+    assert (app.query_params["b_layer"], app.query_params["b_head"]) == ("1", "2")
+    app.button(key="previous_b_head").click().run()
+    assert app.selectbox(key="cmp_b_head").value == 1
+    assert not app.exception and not app.error
+
+
+def test_a_step_of_b_keeps_what_was_measured(page):
+    app = page(model="planted-circuit", text=TEXT, layer="1", head="0")
+    layer, head = (app.selectbox(key=f"cmp_b_{part}").value for part in ("layer", "head"))
+    way, by = ("next", 1) if layer == 0 else ("previous", -1)
+    app.button(key=f"{way}_b_layer").click().run()
+    assert app.selectbox(key="cmp_b_layer").value == layer + by
+    assert app.selectbox(key="cmp_b_head").value == head
+
+
+def test_the_row_of_b_has_steps_where_its_queries_are_others(page):
+    app = page(model="planted-circuit", text=TEXT, b_text="the cat sat", b_query="1")
+    app.button(key="next_b_query").click().run()
+    assert app.selectbox(key="cmp_b_query").value == 2
+    assert app.query_params["b_query"] == "2"

@@ -4,7 +4,7 @@ Everything here works on numpy arrays whose last two axes are (query, key); lead
 (head,), broadcast. One implementation serves the pictures and the check of every capture.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,8 @@ def score_stages(
     >>> score_stages(q, k, scaling=0.5)["scaled"].tolist()
     [[5.5, 1.0]]
     """
-    stages = {"dot": q @ np.swapaxes(k, -1, -2)}
-    stages["scaled"] = stages["dot"] * np.float32(scaling)
-    score = stages["scaled"]
-    if softcap is not None:
-        score = stages["capped"] = np.float32(softcap) * np.tanh(score / np.float32(softcap))
-    return stages | later_stages(score, biases=biases, temperature=temperature, allowed=allowed)
+    score = q @ np.swapaxes(k, -1, -2)
+    return _staged("dot", score, _steps(scaling, softcap, biases, temperature, allowed))
 
 
 def later_stages(
@@ -59,23 +55,78 @@ def later_stages(
     allowed: Mask | None = None,
 ) -> dict[str, Array]:
     """The stages from bias to mask, for a (..., query, key) score taken any way."""
-    stages: dict[str, Array] = {}
-    if biases:
-        score = stages["biased"] = score + sum(biases.values())
-    if temperature != 1.0:
-        score = stages["tempered"] = score / np.float32(temperature)
-    if allowed is not None and not allowed.all():
-        stages["masked"] = np.where(allowed, score, np.float32(-np.inf))
+    stages = _staged("", score, _steps(None, None, biases, temperature, allowed))
+    del stages[""]
     return stages
 
 
-def weigh(scores: Array, sink_logit: Array | float | None = None) -> tuple[Array, Array]:
+def last_stage(
+    score: Array,
+    *,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    biases: Mapping[str, Array] | None = None,
+    allowed: Mask | None = None,
+) -> Array:
+    """The last stage alone, in the place of the array that is given: a product of queries and
+    keys, or, without a scaling, a score taken any way."""
+    for _, step in _steps(scaling, softcap, biases, 1.0, allowed):
+        score = step(score, score)
+    return score
+
+
+_Step = Callable[[Array, Array | None], Array]
+"""Makes the next stage of one, in the array given or in a new one."""
+
+
+def _steps(
+    scaling: float | None,
+    softcap: float | None,
+    biases: Mapping[str, Array] | None,
+    temperature: float,
+    allowed: Mask | None,
+) -> Iterator[tuple[str, _Step]]:
+    """Those that apply, in order."""
+    if scaling is not None:
+        yield "scaled", lambda score, out: np.multiply(score, np.float32(scaling), out=out)
+    if softcap is not None:
+        cap = np.float32(softcap)
+        yield "capped", lambda score, out: cap * np.tanh(score / cap, out=out)
+    if biases:
+        added = sum(biases.values())
+        yield "biased", lambda score, out: np.add(score, added, out=out)
+    if temperature != 1.0:
+        yield "tempered", lambda score, out: np.divide(score, np.float32(temperature), out=out)
+    if allowed is not None and not allowed.all():
+        yield "masked", lambda score, out: _masked(score, allowed, out)
+
+
+def _staged(name: str, score: Array, steps: Iterator[tuple[str, _Step]]) -> dict[str, Array]:
+    stages = {name: score}
+    for name, step in steps:
+        score = stages[name] = step(score, None)
+    return stages
+
+
+def _masked(score: Array, allowed: Mask, out: Array | None) -> Array:
+    if out is None:
+        return np.where(allowed, score, np.float32(-np.inf))
+    some = ~allowed.all(axis=tuple(range(allowed.ndim - 1)))  # keys that some row may not look at
+    first = int(some.argmax())
+    np.copyto(out[..., first:], -np.inf, where=~allowed[..., first:])
+    return out
+
+
+def weigh(
+    scores: Array, sink_logit: Array | float | None = None, *, out: Array | None = None
+) -> tuple[Array, Array]:
     """Softmax over keys: (weights, sink).
 
     Args:
         scores: (..., query, key), -inf where masked.
         sink_logit: a learned logit that joins each row's softmax and takes no value (gpt-oss),
             broadcast to (..., query).
+        out: where the weights go; it may be `scores` itself. A new array by default.
 
     Returns:
         weights (..., query, key) and sink (..., query), both probabilities, 0 to 1; a row of
@@ -92,7 +143,9 @@ def weigh(scores: Array, sink_logit: Array | float | None = None) -> tuple[Array
         extra = np.broadcast_to(np.asarray(sink_logit, np.float32)[..., None], top.shape)
         top = np.maximum(top, extra)
     shift = np.where(np.isfinite(top), top, np.float32(0))
-    weights, extra = np.exp(scores - shift), np.exp(extra - shift)
+    weights, extra = np.subtract(scores, shift, out=out), np.exp(extra - shift)
+    np.exp(weights, out=weights)
     total = weights.sum(axis=-1, keepdims=True) + extra
     total[total == 0] = 1
-    return weights / total, (extra / total)[..., 0]
+    weights /= total
+    return weights, (extra / total)[..., 0]

@@ -229,6 +229,42 @@ def test_rows_of_padding_do_not_count():
     assert one(found.counted, "first_token") == 1
 
 
+MASKS = {
+    "causal": np.tril(np.ones((7, 7))),
+    "window": np.tril(np.ones((7, 7))) * np.triu(np.ones((7, 7)), -2),
+    "all": np.ones((7, 7)),
+    "gap": np.tril(np.ones((7, 7))) * (np.arange(7) != 1),
+    "nothing": np.tril(np.ones((7, 7)), -1),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_even_attention_and_the_longest_value_by_any_mask(mask):
+    """Rows of one run of keys take a short way; both ways are the definition."""
+    draw = np.random.default_rng(0)
+    v, w_o = draw.normal(size=(7, 3)).astype(np.float32), draw.normal(size=(3, 5))
+    w_o = w_o.astype(np.float32)
+    found = profile(by_hand(draw.normal(size=(7, 7)), "abacaba", mask=mask, v=v, w_o=w_o))
+    rows = [row for row in mask > 0 if row.any()]
+    even = [np.linalg.norm(v[row].mean(axis=0) @ w_o) for row in rows]
+    most = [np.linalg.norm(v[row] @ w_o, axis=1).max() for row in rows]
+    assert one(found.counted, "output_norm") == len(rows)
+    assert one(found.even, "output_norm") == pytest.approx(np.mean(even), rel=1e-5)
+    assert one(found.ceilings, "output_norm") == pytest.approx(np.mean(most), rel=1e-5)
+
+
+def test_what_is_known_of_one_text_of_a_model_serves_the_next(planted, capture):
+    lengths = {}
+    first = profile(capture, lengths=lengths)
+    assert set(lengths) == {("decoder", 0), ("decoder", 1)}
+    again = profile(capture, lengths=lengths)
+    for name in HEAD_MEASURES:
+        np.testing.assert_array_equal(first.values[name], again.values[name])
+    lengths = {place: 2 * through for place, through in lengths.items()}
+    doubled = profile(capture, lengths=lengths).values["output_norm"]
+    np.testing.assert_allclose(doubled, 2 * first.values["output_norm"], rtol=1e-6)
+
+
 # Planted heads
 
 
@@ -288,6 +324,10 @@ def test_all_heads_at_once_are_the_heads_one_by_one(hf, monkeypatch):
                 )
                 np.testing.assert_allclose(piece.output[number], head.output[rows], atol=1e-5)
                 assert not head.weights[rows, end:].any()
+        for number in range(block.heads if heads.projects else 0):
+            head = block.head(number)
+            lengths = np.linalg.norm(head.v @ head.w_o, axis=1)
+            np.testing.assert_allclose(heads.value_norms[number], lengths, rtol=1e-4, atol=1e-6)
     for stack in capture.stacks:
         whole = profile(capture, stack)
         monkeypatch.setattr(pieces, "CELLS", 2**20)

@@ -1,6 +1,6 @@
 """Pieces: the weights of all heads of a block at once, a few rows at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
-from attnviz.softmax import Array, Mask, later_stages, score_stages, weigh
+from attnviz.softmax import Array, Mask, last_stage, weigh
 
 CELLS = 2**20
 """Cells of a piece at most, over all its heads: 4 MB of weights, which a processor keeps near."""
@@ -47,8 +47,12 @@ class Heads:
     (3, 2, 4)
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(
+        self, block: Block, lengths: MutableMapping[tuple[str, int], Array] | None = None
+    ) -> None:
+        """`lengths` holds, by stack and layer, what other texts of the model have worked out."""
         self.block = block
+        self._lengths = {} if lengths is None else lengths
         self._group = np.arange(block.heads) // (block.heads // block.kv_heads)
         self._q = None if block.q is None else numpy(block.q)
         self._k = None if block.k is None else numpy(block.k)
@@ -60,19 +64,46 @@ class Heads:
         """Whether the heads' outputs can be followed through the output projection."""
         return self._v is not None and self.block.projection is not None
 
+    @cached_property
+    def _reads(self) -> NDArray[np.int_]:
+        """(head,): whose values each head reads."""
+        assert self._v is not None
+        return self._group if len(self._v) > 1 else np.zeros_like(self._group)
+
     def mix(self, weights: Array) -> Array:
         """(head, row, d_v): weights (1 | head, row, key) times the values that each head reads."""
         assert self._v is not None
         heads, rows, keys = len(weights), *weights.shape[1:]
         if heads == 1:
-            mixed = weights @ self._v[:, :keys]
-            return mixed[self._group if len(mixed) > 1 else np.zeros_like(self._group)]
-        groups = weights.reshape(len(self._v), -1, rows, keys)  # no copy of shared values
-        return (groups @ self._v[:, None, :keys]).reshape(heads, rows, -1)
+            return (weights @ self._v[:, :keys])[self._reads]
+        groups = weights.reshape(len(self._v), -1, keys)  # no copy of shared values
+        return (groups @ self._v[:, :keys]).reshape(heads, rows, -1)
+
+    def means(self, start: NDArray[np.int_], stop: NDArray[np.int_]) -> Array:
+        """(head, row, d_v): the mean value from one key up to another, (1 | head, row) each; 0
+        where there is none between."""
+        own = len(start) > 1
+        of = self._reads[:, None] if own else np.arange(len(self._running))[:, None]
+        total = self._running[of, stop] - self._running[of, start]
+        mean = (total / np.maximum(stop - start, 1)[..., None]).astype(np.float32)
+        return mean if own else mean[self._reads]
+
+    @cached_property
+    def _running(self) -> NDArray[np.float64]:
+        """(kv_head, key + 1, d_v): the values before each key, added up."""
+        assert self._v is not None
+        before = np.zeros((len(self._v), 1, self._v.shape[-1]))
+        return np.concatenate([before, self._v.cumsum(axis=1, dtype=np.float64)], axis=1)
 
     @cached_property
     def _through(self) -> Array:
         """(head, d_v, d_v): L with ||x L|| = ||x W_O||, which saves going through the wide W_O."""
+        at = (self.block.stack, self.block.layer)
+        if at not in self._lengths:
+            self._lengths[at] = self._narrow()
+        return self._lengths[at]
+
+    def _narrow(self) -> Array:
         assert self._v is not None and self.block.projection is not None
         size = self._v.shape[-1]
         of = [self.block.projection.of_head(h, size) for h in range(self.block.heads)]
@@ -91,44 +122,70 @@ class Heads:
     def value_norms(self) -> Array:
         """(head, key): the length of each value after the output projection."""
         assert self._v is not None
-        return self.norms(self._v[self._group if len(self._v) > 1 else np.zeros_like(self._group)])
+        return self.norms(self._v[self._reads])
 
-    def piece(self, rows: Sequence[int]) -> Piece:
-        """These rows of every head."""
+    def longest(self, start: NDArray[np.int_], stop: NDArray[np.int_]) -> Array:
+        """(head, row): the longest value, after the output projection, from one key up to
+        another, (1 | head, row) each; 0 where there is none between."""
+        keys, head = np.maximum(stop - start, 1), np.arange(self.block.heads)[:, None]
+        level = np.frexp(keys)[1] - 1  # the largest power of 2 that is not more than the keys
+        first = np.minimum(start, self.block.keys - keys)
+        ends = (
+            self._doubled[level, head, first],
+            self._doubled[level, head, first + keys - 2**level],
+        )
+        return np.where(stop > start, np.maximum(*ends), 0)
+
+    @cached_property
+    def _doubled(self) -> Array:
+        """(level, head, key): the longest value of 2**level keys from each key on."""
+        levels = [self.value_norms]
+        for level in range(self.block.keys.bit_length() - 1):
+            last, step = levels[-1], 2**level
+            ahead = np.concatenate([last[:, step:], last[:, -step:]], axis=1)
+            levels.append(np.maximum(last, ahead))
+        return np.stack(levels)
+
+    def allowed(self, rows: Sequence[int]) -> Mask:
+        """(1 | head, row, key) bool: what these rows may look at, up to the last key of any."""
         block, picked = self.block, list(rows)
         if block.interventions:
-            return self._changed(picked)
-        own = block.mask is not None and len(block.mask) > 1
-        allowed = np.stack([block.allowed(h, picked) for h in range(block.heads if own else 1)])
-        seen = np.flatnonzero(allowed.any(axis=(0, 1)))
-        end = int(seen[-1]) + 1 if len(seen) else 1
-        allowed = allowed[..., :end]
-        biases = {name: self._rows(bias, picked, end) for name, bias in block.biases.items()}
-        if self._q is not None and self._k is not None:
-            stages = score_stages(
-                self._q[:, picked],
-                self._k[self._group, :end],
-                scaling=block.scale,  # type: ignore[arg-type]  # known wherever there are queries
-                softcap=block.softcap,
-                biases=biases,
-                allowed=allowed,
-            )
+            allowed = np.stack([block.head(h).allowed[picked] for h in range(block.heads)])
         else:
-            watched = {n: self._rows(stage, picked, end) for n, stage in block.given.items()}
-            last = list(watched.values())[-1]
-            stages = watched | later_stages(last, biases=biases, allowed=allowed)
-        weights, _ = weigh(list(stages.values())[-1], self._sink)
+            own = block.mask is not None and len(block.mask) > 1
+            allowed = np.stack([block.allowed(h, picked) for h in range(block.heads if own else 1)])
+        seen = np.flatnonzero(allowed.any(axis=(0, 1)))
+        return allowed[..., : int(seen[-1]) + 1 if len(seen) else 1]
+
+    def piece(self, rows: Sequence[int], allowed: Mask | None = None) -> Piece:
+        """These rows of every head; `allowed` is theirs, where it is known."""
+        picked = list(rows)
+        allowed = self.allowed(picked) if allowed is None else allowed
+        if self.block.interventions:
+            return self._changed(picked, allowed)
+        end = allowed.shape[-1]
+        biases = {name: self._rows(bias, picked, end) for name, bias in self.block.biases.items()}
+        if self._q is not None and self._k is not None:
+            score, scaling, softcap = self._dot(picked, end), self.block.scale, self.block.softcap
+        else:
+            watched = list(self.block.given.values())[-1]
+            score, scaling, softcap = self._rows(watched, picked, end), None, None
+        score = last_stage(score, scaling=scaling, softcap=softcap, biases=biases, allowed=allowed)
+        weights, _ = weigh(score, self._sink, out=score)
         return Piece(weights, None if self._v is None else self.mix(weights), allowed)
 
-    def _changed(self, rows: list[int]) -> Piece:
+    def _dot(self, rows: list[int], end: int) -> Array:
+        """(head, row, key): queries times keys, all heads that read the same keys at once."""
+        assert self._q is not None and self._k is not None
+        q = self._q[:, rows].reshape(len(self._k), -1, self._q.shape[-1])
+        return (q @ self._k[:, :end].swapaxes(1, 2)).reshape(self.block.heads, len(rows), end)
+
+    def _changed(self, rows: list[int], allowed: Mask) -> Piece:
         """A what-if may need every row of a head, so the rows are taken afterwards."""
         heads = [self.block.head(head) for head in range(self.block.heads)]
         output = None if self._v is None else np.stack([head.output[rows] for head in heads])
-        return Piece(
-            np.stack([head.weights[rows] for head in heads]),
-            output,
-            np.stack([head.allowed[rows] for head in heads]),
-        )
+        weights = np.stack([head.weights[rows, : allowed.shape[-1]] for head in heads])
+        return Piece(weights, output, allowed)
 
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)

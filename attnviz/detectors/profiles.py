@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attnviz.capture.pieces import row_pieces
 from attnviz.detectors.measures import HEAD_MEASURES
-from attnviz.detectors.sums import Look, Sums
+from attnviz.detectors.sums import Lengths, Look, Sums
 from attnviz.errors import BadInput
 from attnviz.softmax import Array
 
@@ -97,6 +97,7 @@ def profile(
     measures: Collection[str] = tuple(HEAD_MEASURES),
     rows: int | None = None,
     look: Look | None = None,
+    lengths: Lengths | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> HeadProfile:
     """Measures of every head of a stack, all of them unless told otherwise.
@@ -109,6 +110,8 @@ def profile(
         measures: names of `HEAD_MEASURES`.
         rows: look at no more query rows than this, evenly spread; all by default.
         look: called with each piece of rows while it is there, for what else is to be known of it.
+        lengths: a dict that is filled by the first text of a model, and spares the others work;
+            none of the weights may change meanwhile.
         progress: called with (done, total) after each layer of each piece.
 
     Raises:
@@ -126,20 +129,21 @@ def profile(
                 what=f"There is no head measure {name!r}.",
                 todo=f"Choose one of {', '.join(HEAD_MEASURES)}.",
             )
-    sums = Sums(capture, stack, measures, look)
+    sums = Sums(capture, stack, measures, look, lengths)
     picked = _spread(sums.queries, rows)
     pieces = list(row_pieces(len(picked), sums.most_heads, len(sums.key_ids)))
     steps = chain.from_iterable(sums.take(picked[piece]) for piece in pieces)
     for done, _ in enumerate(steps, start=1):
         if progress:
             progress(done, len(pieces) * len(sums.heads))
+    dealt = sums.means("dealt", "dealt_counted")
     return HeadProfile(
         stack=sums.stack,
-        values=sums.means("values", sums.names),
-        even=sums.means("even", sums.names),
-        dealt=sums.means("dealt", sums.by_token, "dealt_counted"),
-        ceilings=sums.means("ceilings", sums.names),
-        counted=sums.sums["counted"],
+        values=sums.means("values"),
+        even=sums.means("even"),
+        dealt={name: dealt[name] for name in sums.by_token},
+        ceilings=sums.means("ceilings"),
+        counted=sums.grids("counted"),
     )
 
 

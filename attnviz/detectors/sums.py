@@ -1,13 +1,14 @@
 """Sums: measures added up over the rows of all heads of a stack, with their nulls and ceilings."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.pieces import Heads, Piece, attending
-from attnviz.detectors.measures import HEAD_MEASURES, Cells, HeadMeasure
+from attnviz.capture.pieces import Heads, Piece
+from attnviz.detectors.measures import HEAD_MEASURES, Cells
+from attnviz.detectors.yardstick import Targets, Yardstick
 from attnviz.softmax import Array, Mask
 
 if TYPE_CHECKING:
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 
 Look = Callable[[Heads, NDArray[np.int_], Piece], None]
 """Takes the heads of a layer, the rows that are there, and the rows themselves."""
+Lengths = MutableMapping[tuple[str, int], Array]
+"""By stack and layer, what tells lengths after the output projection, once it is worked out."""
 DEALS = 4
 """How often tokens are dealt out anew for a null; seeds 0, 1, ..."""
+_KINDS = ("values", "even", "dealt", "ceilings", "counted", "dealt_counted")
 
 
 class Sums:
@@ -28,11 +32,12 @@ class Sums:
         stack: str | None,
         measures: Collection[str],
         look: Look | None = None,
+        lengths: Lengths | None = None,
     ) -> None:
         self._look = look
         blocks = [capture.block(layer, stack) for layer in capture.layers(stack)]
         self.stack = blocks[0].stack
-        self.heads = [Heads(block) for block in blocks]
+        self.heads = [Heads(block, lengths) for block in blocks]
         self.queries = blocks[0].queries
         self.most_heads = max(block.heads for block in blocks)
         self.query_ids = np.array([token.id for token in capture.query_tokens(stack)])
@@ -43,131 +48,79 @@ class Sums:
         self.names = [name for name in HEAD_MEASURES if name in measures]
         asked = {name: HEAD_MEASURES[name] for name in self.names}
         self._measures = {n: m for n, m in asked.items() if square or not m.square}
-        self._summed = {n: m for n, m in self._measures.items() if m.target is not None}
-        self.by_token = {n: m for n, m in self._summed.items() if m.by_token}
+        self._shares = {n: m for n, m in self._measures.items() if m.target and m.high == 1}
+        self.by_token = [name for name, measure in self._shares.items() if measure.by_token]
         fixed = np.array([token.special for token in capture.key_tokens(stack)])
-        self._ids = [_dealt(self.key_ids, fixed, seed) for seed in range(DEALS)]
-        shape = (max(b.layer for b in blocks) + 1, self.most_heads)
-        kinds = ("values", "even", "dealt", "ceilings", "counted", "dealt_counted")
-        self.sums = {k: {n: np.zeros(shape) for n in self.names} for k in kinds}
+        deals = range(DEALS if self.by_token else 0)
+        self._ids = [_dealt(self.key_ids, fixed, seed) for seed in deals]
+        shape = (len(self.names), max(b.layer for b in blocks) + 1, self.most_heads)
+        self._sums = {kind: np.zeros(shape) for kind in _KINDS}
 
     def take(self, rows: NDArray[np.int_]) -> Iterator[None]:
         """Add these rows of every layer to the sums, a layer at a time."""
-        targets = _targets(self._summed.values(), rows, self.query_ids, self.key_ids)
-        dealt = np.concatenate(
-            [_targets(self.by_token.values(), rows, ids, ids) for ids in self._ids]
-        ).reshape(len(self._ids), len(self.by_token), len(rows), len(self.key_ids))
-        known: dict[bytes, _Yardstick] = {}  # layers mostly share a mask
+        cells = Cells(rows, self.query_ids[rows], self.key_ids)
+        targets = Targets.of(self._shares.values(), cells, self._real[rows], self._ids)
+        known: dict[bytes, Yardstick] = {}  # layers mostly share a mask
+        picked = rows.tolist()
         for heads in self.heads:
-            piece = heads.piece(rows.tolist())
-            key = bytes(np.packbits(piece.allowed)) + bytes(str(piece.allowed.shape), "ascii")
+            allowed = heads.allowed(picked)
+            key = bytes(np.packbits(allowed)) + bytes(str(allowed.shape), "ascii")
             if key not in known:
-                known[key] = _Yardstick(piece.allowed, targets, dealt, rows, self._real[rows])
-            self._add(heads, piece, known[key], targets, dealt)
+                known[key] = Yardstick(allowed, targets)
+            piece = heads.piece(picked, allowed)
+            self._add(heads, piece, known[key])
             if self._look is not None:
                 self._look(heads, rows, piece)
             yield
 
-    def _add(
-        self, heads: Heads, piece: Piece, yard: "_Yardstick", targets: Array, dealt: Array
-    ) -> None:
-        at = (heads.block.layer, slice(0, heads.block.heads))
-        end = piece.weights.shape[-1]
+    def _add(self, heads: Heads, piece: Piece, yard: Yardstick) -> None:
+        if self._shares:
+            self._add_shares(heads, piece, yard)
 
         def add(name: str, counts: Mask, **rows: NDArray) -> None:
             if name in self.names:
-                self.sums["counted"][name][at] += counts.sum(axis=-1)
+                self._to("counted", [name], heads, counts.sum(axis=-1))
                 for kind, row in rows.items():
-                    self.sums[kind][name][at] += np.where(counts, row, 0).sum(axis=-1)
+                    self._to(kind, [name], heads, np.where(counts, row, 0).sum(axis=-1))
 
-        sums = weighed(piece.weights, targets[..., :end])
-        for number, (name, measure) in enumerate(self._summed.items()):
-            add(
-                name,
-                yard.counts(measure, number),
-                values=sums[number],
-                even=yard.even[number],
-                ceilings=yard.most[number],
-            )
-        again = _weighed_deals(piece.weights, dealt)
-        for number, name in enumerate(self.by_token):
-            counts = yard.dealt_met[:, number]
-            rows = np.where(counts, again[:, number], 0)
-            self.sums["dealt"][name][at] += rows.sum(axis=(0, 2))
-            self.sums["dealt_counted"][name][at] += counts.sum(axis=(0, 2))
-
+        if "distance" in self._measures:
+            far = yard.away(piece.weights), yard.even_away, yard.farthest
+            add("distance", yard.attends, values=far[0], even=far[1], ceilings=far[2])
         if "entropy" in self._measures or "focus" in self._measures:
-            self._add_entropy(piece, yard, add)
+            entropy, most = _entropy(piece.weights), yard.log_keys
+            add("entropy", yard.attends, values=entropy, even=most, ceilings=most)
+            part = entropy / np.where(most > 0, most, 1)
+            add("focus", yard.attends & (most > 0), values=1 - part, ceilings=np.ones_like(part))
         if "output_norm" in self._measures and piece.output is not None and heads.projects:
-            add(
-                "output_norm",
-                yard.attends,
-                values=heads.norms(piece.output),
-                even=heads.norms(heads.mix(yard.weights)),
-                ceilings=_largest(heads.value_norms[:, :end], piece.allowed),
-            )
+            values, even = heads.norms(piece.output), yard.even_norms(heads)
+            longest = yard.longest(heads)
+            add("output_norm", yard.attends, values=values, even=even, ceilings=longest)
 
-    def _add_entropy(self, piece: Piece, yard: "_Yardstick", add: Callable[..., None]) -> None:
-        entropy, most = _entropy(piece.weights), yard.log_keys
-        add("entropy", yard.attends, values=entropy, even=most, ceilings=most)
-        part = entropy / np.where(most > 0, most, 1)
-        several = yard.attends & (most > 0)
-        add("focus", several, values=1 - part, ceilings=np.ones_like(part))
+    def _add_shares(self, heads: Heads, piece: Piece, yard: Yardstick) -> None:
+        own, names = len(self._shares), list(self._shares)
+        found = yard.weighed(piece.weights)
+        self._to("values", names, heads, found[:own])
+        self._to("even", names, heads, yard.even[:own])
+        self._to("ceilings", names, heads, yard.reached[:own])
+        self._to("counted", names, heads, yard.counted)
+        for kind, deals in (("dealt", found[own:]), ("dealt_counted", yard.reached[own:])):
+            by_deal = deals.reshape(len(self._ids), len(self.by_token), deals.shape[-1])
+            self._to(kind, self.by_token, heads, by_deal.sum(axis=0))
 
-    def means(self, kind: str, names: Iterable[str], by: str = "counted") -> dict[str, Array]:
+    def _to(self, kind: str, names: Sequence[str], heads: Heads, sums: NDArray) -> None:
+        """Add (name, 1 | head) sums of a layer."""
+        places = [self.names.index(name) for name in names]
+        self._sums[kind][places, heads.block.layer, : heads.block.heads] += sums
+
+    def grids(self, kind: str) -> dict[str, NDArray]:
+        """{measure: (layer, head)}: sums over rows."""
+        return dict(zip(self.names, self._sums[kind], strict=True))
+
+    def means(self, kind: str, by: str = "counted") -> dict[str, Array]:
         """{measure: (layer, head)}: a sum over the count of its rows, NaN where that is 0."""
-        return {name: _mean(self.sums[kind][name], self.sums[by][name]) for name in names}
-
-
-class _Yardstick:
-    """What some rows allow for, whatever a head does: the same for every head of one mask.
-
-    Shapes: (measure, 1 | head, row), and (deal, measure, 1 | head, row).
-    """
-
-    def __init__(
-        self, allowed: Mask, targets: Array, dealt: Array, rows: NDArray[np.int_], real: Mask
-    ) -> None:
-        keys, self.weights = attending(allowed)
-        end = allowed.shape[-1]
-        self.attends = (keys > 0) & real
-        self.log_keys = np.log(np.maximum(keys, 1)).astype(np.float32)
-        self.even = weighed(self.weights, targets[..., :end])
-        self.most = np.where(allowed, targets[:, None, :, :end], 0).max(axis=-1)
-        self.dealt_met = (_weighed_deals(self.weights, dealt) > 0) & self.attends
-        self._after = self.attends & (rows > 0)
-
-    def counts(self, measure: HeadMeasure, number: int) -> Mask:
-        """(1 | head, row): the rows that count."""
-        if measure.counts == "met":
-            return np.asarray(self.attends & (self.most[number] > 0))
-        return self._after if measure.counts == "after" else self.attends
-
-
-def weighed(weights: Array, targets: Array) -> Array:
-    """(target, head, row): each row's weights (head, row, key) times each target (target, row,
-    key), added up over keys. One small matrix product a row."""
-    found = np.matmul(weights.transpose(1, 0, 2), targets.transpose(1, 2, 0))
-    return found.transpose(2, 1, 0)
-
-
-def _weighed_deals(weights: Array, dealt: Array) -> Array:
-    """(deal, measure, head, row): the same for targets (deal, measure, row, key)."""
-    flat = dealt.reshape(-1, *dealt.shape[2:])[..., : weights.shape[-1]]
-    found = weighed(weights, flat)
-    return found.reshape(*dealt.shape[:2], *found.shape[1:])
-
-
-def _targets(
-    measures: Iterable[HeadMeasure], rows: NDArray, query_ids: NDArray, key_ids: NDArray
-) -> Array:
-    """(measure, row, key) float32."""
-    chosen = list(measures)
-    found = np.zeros((len(chosen), len(rows), len(key_ids)), np.float32)
-    for number, measure in enumerate(chosen):
-        assert measure.target is not None
-        found[number] = measure.target(Cells(rows, query_ids[rows], key_ids))
-    return found
+        counts = self._sums[by]
+        means = self._sums[kind] / np.where(counts > 0, counts, np.nan)
+        return dict(zip(self.names, means.astype(np.float32), strict=True))
 
 
 def _dealt(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
@@ -179,17 +132,9 @@ def _dealt(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
 
 def _entropy(weights: Array) -> Array:
     """(head, row), in nats, of what goes to tokens: a sink's share is no token's."""
-    total = weights.sum(axis=-1, keepdims=True)
-    shares = weights / np.where(total > 0, total, np.float32(1))
-    logs = np.log(shares + np.finfo(np.float32).tiny)  # 0 ln 0 is 0
-    return -np.einsum("hrk,hrk->hr", shares, logs)
-
-
-def _largest(lengths: Array, allowed: Mask) -> Array:
-    """(head, row): the largest of (head, key) lengths among the keys of each row."""
-    return np.where(allowed, lengths[:, None, :], 0).max(axis=-1)
-
-
-def _mean(total: NDArray, count: NDArray) -> Array:
-    mean = total / np.where(count > 0, count, np.nan)
-    return mean.astype(np.float32)
+    logs = weights + np.finfo(np.float32).tiny  # 0 ln 0 is 0
+    np.log(logs, out=logs)
+    total = weights.sum(axis=-1)
+    whole = np.where(total > 0, total, np.float32(1))
+    # the entropy of w / t is ln t - (sum of w ln w) / t
+    return np.log(whole) - np.einsum("hrk,hrk->hr", weights, logs) / whole

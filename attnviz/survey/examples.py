@@ -94,15 +94,17 @@ class Largest:
         if not heads.projects:
             return
         end = piece.weights.shape[-1]
-        several = piece.allowed.sum(axis=-1) > 1  # (1 | head, row)
-        for head, weights in enumerate(piece.weights):
-            chooses = several[head if len(several) > 1 else 0, :, None]
-            added = weights * heads.value_norms[head, :end] * chooses
-            row, key = divmod(int(added.argmax()), end)
-            cell = float(added[row, key])
+        added = piece.weights * heads.value_norms[:, None, :end]
+        alone = piece.allowed.sum(axis=-1) < 2  # (1 | head, row)
+        if alone.any():
+            added[np.broadcast_to(alone, added.shape[:2])] = 0
+        for head, place in enumerate(added.reshape(len(added), -1).argmax(axis=1).tolist()):
+            row, key = divmod(place, end)
+            cell = float(added[head, row, key])
             at = (heads.block.layer, head)
             if cell > self._found.get(at, _NOTHING)[0]:
-                self._found[at] = (cell, float(weights[row, key]), int(rows[row]), key)
+                weight = float(piece.weights[head, row, key])
+                self._found[at] = (cell, weight, int(rows[row]), key)
 
     def offer_to(
         self, examples: Examples, text: "Text", capture: "Capture", stack: str, source: str

@@ -18,6 +18,7 @@ from attnviz.survey.examples import Examples, Largest
 from attnviz.survey.tally import Tally
 
 if TYPE_CHECKING:
+    from attnviz.detectors.sums import Lengths
     from attnviz.models import LoadedModel
 
 SIZE = 16
@@ -144,10 +145,11 @@ def examine(
 ) -> Part:
     """Every head on every text. A text that cannot be read is left out, with the reason."""
     part = Part()
+    lengths: Lengths = {}  # of the model's output projections, the same for all texts
     # like lengths after one another, so that memory is used again as it is
     for text in sorted(texts, key=lambda text: (len(text.text), text.number)):
         try:
-            part.add(_of_text(model, text, max_tokens, most))
+            part.add(_of_text(model, text, max_tokens, most, lengths))
         except (AttnvizError, RuntimeError, MemoryError) as error:  # torch's: out of memory
             why = str(error).splitlines() or [type(error).__name__]
             part.failures.append(Failure(text.number, text.name, why[0]))
@@ -156,7 +158,9 @@ def examine(
     return part
 
 
-def _of_text(model: "LoadedModel", text: Text, max_tokens: int, most: int) -> Part:
+def _of_text(
+    model: "LoadedModel", text: Text, max_tokens: int, most: int, lengths: "Lengths"
+) -> Part:
     from attnviz.capture.forward import capture
     from attnviz.detectors import profile
     from attnviz.errors import BadInput
@@ -172,7 +176,7 @@ def _of_text(model: "LoadedModel", text: Text, max_tokens: int, most: int) -> Pa
     part.tokens = len(captured.tokens["encoder"] if written else captured.query_tokens())
     for stack in captured.stacks:
         largest = Largest()
-        part.tallies[stack] = Tally.of(profile(captured, stack, look=largest.look))
+        part.tallies[stack] = Tally.of(profile(captured, stack, look=largest.look, lengths=lengths))
         part.examples[stack] = Examples(most)
         around = "" if written and stack == "decoder" else source
         largest.offer_to(part.examples[stack], text, captured, stack, around)

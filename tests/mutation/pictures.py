@@ -7,58 +7,55 @@ _CONTRIBUTIONS = "tests/test_contributions.py::test_"
 _TOKENS = "tests/test_tokens.py::test_"
 _IN_ORDER = _HEAD + "stages_come_in_order_and_biases_are_added_after_the_cap"
 _MASK_REASONS = _HEAD + "why_a_cell_is_masked"
+_CAPPED = """    if softcap is not None:
+        cap = np.float32(softcap)
+        yield "capped", lambda score, out: cap * np.tanh(score / cap, out=out)
+"""
+_TEMPERED = """    if temperature != 1.0:
+        yield "tempered", lambda score, out: np.divide(score, np.float32(temperature), out=out)
+"""
+_MASKED = """    if allowed is not None and not allowed.all():
+        yield "masked", lambda score, out: _masked(score, allowed, out)
+"""
 
 SCORES = (
     broken(
         "the scale is applied twice",
         "softmax.py",
-        'stages["dot"] * np.float32(scaling)',
-        'stages["dot"] * np.float32(scaling) * np.float32(scaling)',
+        "np.multiply(score, np.float32(scaling), out=out)",
+        "np.multiply(score, np.float32(scaling) ** 2, out=out)",
         "tests/capture/test_parity.py::test_weights_are_the_models_own[Llama, grouped heads]",
     ),
     broken(
         "queries and keys are exchanged",
         "softmax.py",
-        'stages = {"dot": q @ np.swapaxes(k, -1, -2)}',
-        'stages = {"dot": np.swapaxes(q @ np.swapaxes(k, -1, -2), -1, -2)}',
+        "score = q @ np.swapaxes(k, -1, -2)",
+        "score = np.swapaxes(q @ np.swapaxes(k, -1, -2), -1, -2)",
         _IN_ORDER,
     ),
     Mutation(
         "the soft cap comes after the mask",
         (
-            Edit(
-                "softmax.py",
-                "    if softcap is not None:\n        score = stages[",
-                "    stages |= later_stages(score, biases=biases, allowed=allowed)\n"
-                "    score = list(stages.values())[-1]\n"
-                "    if softcap is not None:\n        score = stages[",
-            ),
-            Edit(
-                "softmax.py",
-                "return stages | later_stages(score,",
-                "return stages or dict(a=score,",
-            ),
+            Edit("softmax.py", _CAPPED, ""),
+            Edit("softmax.py", _MASKED, _MASKED + _CAPPED),
         ),
         (_IN_ORDER,),
     ),
     broken(
         "a bias is added before the cap",
         "softmax.py",
-        "np.tanh(score / np.float32(softcap))",
-        "np.tanh((score + sum((biases or {}).values())) / np.float32(softcap))",
+        "np.tanh(score / cap, out=out)",
+        "np.tanh((score + sum((biases or {}).values())) / cap)",
         _IN_ORDER,
     ),
     broken(
         "the temperature comes after the mask",
         "softmax.py",
-        "    if temperature != 1.0:\n"
-        '        score = stages["tempered"] = score / np.float32(temperature)\n'
-        "    if allowed is not None and not allowed.all():\n"
-        '        stages["masked"] = np.where(allowed, score, np.float32(-np.inf))\n',
-        "    if allowed is not None and not allowed.all():\n"
-        '        score = stages["masked"] = np.where(allowed, score, np.float32(-1e4))\n'
-        "    if temperature != 1.0:\n"
-        '        stages["tempered"] = score / np.float32(temperature)\n',
+        _TEMPERED + _MASKED,
+        _MASKED.replace(
+            "_masked(score, allowed, out)", "np.where(allowed, score, np.float32(-1e4))"
+        )
+        + _TEMPERED,
         _HEAD + "a_very_high_temperature_is_even_over_unmasked_keys_only",
     ),
     broken(

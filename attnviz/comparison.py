@@ -5,7 +5,7 @@ A difference is worked out cell by cell, so both sides have to mean the same by 
 query, the same key. Where they do not, there is no difference, only the reason why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from attnviz.head import Head
     from attnviz.tokens import Token
 
+CELLS = 2**21
+"""Cells of two heads that are compared at a time: 16 MB of each."""
+
 Numbers = NDArray[np.float64]
+Step = Callable[[int, int], None]
+"""Takes how many rows are done, and of how many."""
 _Axis: TypeAlias = "Sequence[Token] | int"
 
 QUANTITIES = {
@@ -169,7 +174,19 @@ class RowDistances:
         return total, nats
 
 
-def row_distances(a: "Head", b: "Head") -> RowDistances:
+def in_parts(*heads: "Head") -> "Iterator[tuple[Head, ...]]":
+    """Heads of as many rows, some rows at a time: those of a long text are never held whole."""
+    count, keys = len(heads[0].allowed), max(head.allowed.shape[1] for head in heads)
+    step = max(1, CELLS // max(keys, 1))
+    if count <= step:
+        yield heads
+        return
+    for start in range(0, count, step):
+        ends = start, min(start + step, count)
+        yield tuple(head.rows(*(head.first + end for end in ends)) for head in heads)
+
+
+def row_distances(a: "Head", b: "Head", *, progress: Step | None = None) -> RowDistances:
     """The distances of two heads with as many rows and the same keys, row by row.
 
     Raises:
@@ -186,9 +203,32 @@ def row_distances(a: "Head", b: "Head") -> RowDistances:
             why="A row is a distribution over its keys, and these have different ones.",
             todo="Compare two heads that look at the same tokens.",
         )
+    return _joined(in_parts(a, b), _distances, len(a.allowed), progress)
+
+
+def _distances(a: "Head", b: "Head") -> RowDistances:
     total, nats = apart(*(np.column_stack([head.weights, head.sink]) for head in (a, b)))
     counts = a.attends & b.attends
     return RowDistances(np.where(counts, total, np.nan), np.where(counts, nats, np.nan))
+
+
+def _joined(
+    parts: "Iterator[tuple[Head, ...]]",
+    measure: Callable[..., RowDistances],
+    count: int,
+    progress: Step | None,
+) -> RowDistances:
+    """The distances of each part, one after the other."""
+    found, done = [], 0
+    for part in parts:
+        found.append(measure(*part))
+        done += len(part[0].allowed)
+        if progress:
+            progress(done, count)
+    return RowDistances(
+        np.concatenate([one.total_variation for one in found]),
+        np.concatenate([one.jensen_shannon for one in found]),
+    )
 
 
 def apart(p: NDArray, q: NDArray) -> tuple[Numbers, Numbers]:
@@ -200,7 +240,7 @@ def apart(p: NDArray, q: NDArray) -> tuple[Numbers, Numbers]:
     return total, np.maximum(nats, 0)  # rounding may leave a hair less than nothing
 
 
-def even_distances(head: "Head") -> RowDistances:
+def even_distances(head: "Head", *, progress: Step | None = None) -> RowDistances:
     """How far each row is from even attention, which spreads it over the keys that it may look at:
     what any head is to be held against. A sink's share is weight that even attention does not
     give away.
@@ -210,6 +250,10 @@ def even_distances(head: "Head") -> RowDistances:
     >>> even_distances(head).total_variation.round(6).tolist()
     [0.0, 0.5]
     """
+    return _joined(in_parts(head), _even_distances, len(head.allowed), progress)
+
+
+def _even_distances(head: "Head") -> RowDistances:
     even = head.allowed / np.maximum(head.allowed.sum(axis=1, keepdims=True), 1)
     nothing = np.zeros(len(even))
     total, nats = apart(

@@ -28,6 +28,7 @@ MASK_REASONS = (
 )
 """What each number in `Head.mask_reason` means."""
 ALLOWED, FUTURE, PADDING, WINDOW, REMOVED, BLOCKED = range(len(MASK_REASONS))
+_CELLS = 2**22  # weights that an output is worked out from at a time: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +189,14 @@ class Head:
             return _frozen(self.instead)
         if self.v is None:
             raise BadInput(what="This head has no values.", todo="Give v.")
-        return _frozen(self.weights @ self.v)
+        queries, keys = self.allowed.shape
+        step = max(1, _CELLS // max(1, keys))
+        if queries <= step or "_softmax" in self.__dict__:
+            return _frozen(self.weights @ self.v)
+        # of a long text, all weights at once would be hundreds of megabytes
+        end = self.first + queries
+        parts = [self.rows(at, min(at + step, end)) for at in range(self.first, end, step)]
+        return _frozen(np.concatenate([part.weights @ self.v for part in parts]))
 
     @property
     def attends(self) -> Mask:

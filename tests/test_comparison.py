@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import attnviz
+from attnviz import comparison
 from attnviz.capture.block import Block
 from attnviz.capture.result import Capture
 from attnviz.compared_row import rows_of
@@ -95,6 +96,19 @@ def test_rectangles_say_which_side_differs():
     c = head_of(np.zeros((1, 3)), stack="cross")
     assert why_apart(a, c) == "A has 2 queries and B has 1."
     assert same_keys(a, c) and not same_queries(a, c)
+
+
+def test_rows_are_compared_some_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = (head_of(rng.normal(size=(7, 5))) for _ in range(2))
+    whole = row_distances(a, b), even_distances(a)
+    monkeypatch.setattr(comparison, "CELLS", 3 * 5)
+    told = []
+    parts = row_distances(a, b, progress=lambda *done: told.append(done)), even_distances(a)
+    assert told == [(3, 7), (6, 7), (7, 7)]
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one.total_variation, other.total_variation, atol=1e-6)
+        np.testing.assert_allclose(one.jensen_shannon, other.jensen_shannon, atol=1e-6)
 
 
 def test_distances_of_rows_by_hand():

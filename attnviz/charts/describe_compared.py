@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from attnviz.charts.compared_panels import WINDOW
 from attnviz.charts.describe import describe_pair
 from attnviz.charts.scales import short
-from attnviz.comparison import QUANTITIES, difference, quantity, why_apart
+from attnviz.charts.scene import window_of
+from attnviz.comparison import CELLS, QUANTITIES, difference, quantity, why_apart
 
 if TYPE_CHECKING:
     from attnviz.head import Head
@@ -26,7 +28,9 @@ def describe_compared(
     ]
     said = [f"Two heads side by side on one scale, {QUANTITIES[of]}: {' and '.join(where)}."]
     reason = why_apart(a, b)
-    said.append(f"There is no difference to draw. {reason}" if reason else _largest(a, b, of))
+    said.append(
+        f"There is no difference to draw. {reason}" if reason else _largest(a, b, of, query)
+    )
     for name, head, row in (
         ("A", a, query),
         ("B", b, query if other_query is None else other_query),
@@ -36,18 +40,26 @@ def describe_compared(
     return " ".join(said)
 
 
-def _largest(a: "Head", b: "Head", of: str) -> str:
+def _largest(a: "Head", b: "Head", of: str, query: int) -> str:
+    among = ""
+    if a.allowed.size > CELLS:  # too many cells to look through for a sentence
+        start, end = window_of(query, len(a.allowed), WINDOW)
+        a, b = (head.rows(start, end + 1) for head in (a, b))
+        among = f" in the rows {start:,} to {end:,}"
     found = difference(a, b, of)
     at = found.largest
     rest = f" {found.undefined:,} cells are undefined." if found.undefined else ""
     if at is None:
-        return f"No {'other ' if rest else ''}cell differs.{rest}"
+        return f"No {'other ' if rest else ''}cell differs{among}.{rest}"
     first, second = (float(quantity(head, of)[at]) for head in (a, b))
     names = [
-        f'"{tokens[place].label}" ({place})' if tokens else f"token {place}"
-        for tokens, place in zip((a.query_tokens, a.key_tokens), at, strict=True)
+        f'"{tokens[place].label}" ({place + origin})' if tokens else f"token {place + origin}"
+        for tokens, place, origin in (
+            (a.query_tokens, at[0], a.first),
+            (a.key_tokens, at[1], 0),
+        )
     ]
     return (
-        f"The largest difference, B minus A, is {short(second - first)}, from {names[0]} to "
+        f"The largest difference{among}, B minus A, is {short(second - first)}, from {names[0]} to "
         f"{names[1]}: {short(first)} in A and {short(second)} in B.{rest}"
     )

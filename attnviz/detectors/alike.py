@@ -84,12 +84,14 @@ def alike(
     most = max(block.heads for block in blocks)
     sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))
     counted = np.zeros(sums.shape[1:])
-    mine, attends = one.weights[picked], one.attends[picked]
+    own = Heads(capture.block(layer, stack)).piece(picked.tolist())
+    mine = _whole(own.weights[head], blocks[0].keys)
+    attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)
     for done, block in enumerate(blocks, start=1):
         ready, at = Heads(block), (block.layer, slice(0, block.heads))
         for piece in row_pieces(len(picked), block.heads, block.keys):
             found = ready.piece(picked[piece].tolist())
-            far = apart(_whole(mine[piece]), _whole(found.weights, len(mine[0])))
+            far = apart(mine[piece], _whole(found.weights, block.keys))
             seen = found.allowed.any(axis=-1) & attends[piece] & np.isfinite(far[0])
             counted[at] += np.broadcast_to(seen, far[0].shape).sum(axis=-1)
             sums[0][at] += np.where(seen, far[0], 0).sum(axis=-1)
@@ -100,9 +102,9 @@ def alike(
     return Alike(layer, head, total, nats, len(picked))
 
 
-def _whole(weights: Array, keys: int | None = None) -> Array:
+def _whole(weights: Array, keys: int) -> Array:
     """(..., row, key + 1): rows over all keys, and what goes to none of them."""
-    missing = (keys or weights.shape[-1]) - weights.shape[-1]
+    missing = keys - weights.shape[-1]
     sink = np.maximum(1 - weights.sum(axis=-1, keepdims=True, dtype=np.float64), 0)
     gap = np.zeros((*weights.shape[:-1], missing))
     return np.concatenate([weights, gap, sink], axis=-1)

@@ -1,6 +1,6 @@
 """Thumbnails: the weights of every head of a stack as small maps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,13 +57,22 @@ def thumbnails(
     cells = np.full(shape, np.nan, np.float16)
     for done, block in enumerate(blocks, start=1):
         ready = Heads(block)
-        for rows in row_pieces(queries, block.heads, keys, of=size):
+        for rows in _pieces(queries, block.heads, keys, size):
             piece = ready.piece(range(rows.start, rows.stop))
             np.copyto(piece.weights, -1, where=~piece.allowed)  # the piece is ours alone
             largest = block_maxima(piece.weights, size)
             at = rows.start // size
             small = np.where(largest < 0, np.nan, largest)
-            cells[block.layer, : block.heads, at : at + small.shape[1], : small.shape[2]] = small
+            here = cells[block.layer, : block.heads, at : at + small.shape[1], : small.shape[2]]
+            np.fmax(here, small, out=here, casting="same_kind")
         if progress:
             progress(done, len(blocks))
     return Thumbnails(cells, size)
+
+
+def _pieces(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
+    """Slices of rows that hold whole blocks of that size, or lie in one that is too large."""
+    for whole in row_pieces(queries, heads, keys, of=size):
+        count = whole.stop - whole.start
+        for part in row_pieces(count, heads, keys) if count <= size else [slice(0, count)]:
+            yield slice(whole.start + part.start, whole.start + part.stop)

@@ -44,9 +44,10 @@ def test_a_short_text_has_a_pixel_a_weight(capture):
         assert np.isnan(cells[~shown.allowed]).all()
 
 
-def test_a_long_text_has_block_maxima_and_says_so(capture, monkeypatch):
+@pytest.mark.parametrize("rows", [4, 2])  # at a time: more than a block has, and fewer
+def test_a_long_text_has_block_maxima_and_says_so(capture, monkeypatch, rows):
     """meta-llama/llama3#155, jessevig/bertviz#61: a maximum is not called a weight."""
-    monkeypatch.setattr(pieces, "CELLS", 3 * 11 * 4)  # four rows at a time
+    monkeypatch.setattr(pieces, "CELLS", 3 * 11 * rows)
     maps = thumbnails(capture, pixels=4)
     assert maps.block == 3 and maps.cells.shape == (2, 3, 4, 4)
     head = capture.head(1, 0)

@@ -55,6 +55,8 @@ class Recording(TorchFunctionMode):
         """`offset` is the place of the first query in the text, where earlier ones are not run."""
         super().__init__()
         self.calls: list[Call] = []
+        # hears of each call once it is complete, and says whether it is kept
+        self.complete: Callable[[Call], bool] = lambda call: True
         self._places = places
         self._interventions = interventions
         self._offset = offset
@@ -114,6 +116,8 @@ class Recording(TorchFunctionMode):
         """Begin to look for the projection that this block's output (query, head, d_v) goes
         into, and give back the output that is to go on."""
         self.close()
+        if self.calls and not self.complete(self.calls[-1]):
+            self.calls.pop()
         self._open = Call(block, rows_to_check(block.queries), mixed)
         self.calls.append(self._open)
         return mixed

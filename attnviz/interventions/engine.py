@@ -14,13 +14,14 @@ from attnviz.capture.arguments import Arguments
 from attnviz.capture.block import numpy
 from attnviz.capture.forward import outputs_kept
 from attnviz.capture.forward import run as run_model
-from attnviz.capture.recording import Recording, split_mask
+from attnviz.capture.recording import Call, Recording, split_mask
 from attnviz.capture.result import Capture
 from attnviz.capture.stack import Places
 from attnviz.errors import BadInput
 from attnviz.interventions.kinds import Ablate, Intervention
 from attnviz.interventions.shortcut import (
     can_skip_positions,
+    holds_outputs,
     later_positions,
     layers_of,
     shadow,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 BATCH = 32  # what-ifs in one pass, at most
 POSITIONS_AT_ONCE = 512  # positions in one pass, over all its what-ifs
+_TRIED = 256  # positions that a shortcut is tried on, at most
 AGREES = 1e-4  # a shortcut's outputs against the baseline's, as a part of the largest
 
 WhatIf = Sequence[Intervention]
@@ -125,7 +127,8 @@ def extent(model: "LoadedModel", baseline: Capture, whatif: WhatIf) -> tuple[int
     first = min((one.first_query for one in whatif), default=0)
     layer = min((0 if one.layer is None else one.layer for one in whatif), default=0)
     positions = first if _can_skip(model, baseline) else 0
-    return positions, layer if layers_of(model.hf, baseline) else 0
+    later = layers_of(model.hf, baseline) and holds_outputs(model.hf, baseline, positions)
+    return positions, layer if later else 0
 
 
 def _batches(
@@ -155,7 +158,8 @@ def _batch(
         return _together(model, baseline, whatifs, first, layer)
     if len(whatifs) > 1 and _can_share(model, baseline):
         return _beside(model, baseline, whatifs, layer)
-    return [alone(model, baseline, whatif, layer)[1] for whatif in whatifs]
+    # nothing of what is recorded is looked at
+    return [alone(model, baseline, whatif, layer, lambda call: False)[1] for whatif in whatifs]
 
 
 def _together(
@@ -190,11 +194,17 @@ def _beside(
 
 
 def alone(
-    model: "LoadedModel", baseline: Capture, whatif: WhatIf, layer: int
+    model: "LoadedModel",
+    baseline: Capture,
+    whatif: WhatIf,
+    layer: int,
+    complete: Callable[[Call], bool] = lambda call: True,
 ) -> tuple[Recording, Array, Any]:
-    """One what-if over every position: (recording, answer, the model's output)."""
+    """One what-if over every position: (recording, answer, the model's output). `complete` says
+    which calls the recording keeps."""
     way, places = way_of(model, baseline), Places(model.hf, baseline.info.kind)
     recording = way.recorder(places, whatif)
+    recording.complete = complete
     hf = from_layer(model.hf, baseline, layer)
     output = way.under(recording, hf, run_model, baseline.forward)
     kept = outputs_kept(model, output, baseline.forward)
@@ -223,7 +233,7 @@ def _can_skip(model: "LoadedModel", baseline: Capture) -> bool:
         return False
     if model.hf not in _skips:
         try:
-            found = _together(model, baseline, [()], count // 2, 0)[0]
+            found = _together(model, baseline, [()], max(count // 2, count - _TRIED), 0)[0]
         except (TypeError, ValueError, IndexError, AttributeError, RuntimeError):
             _skips[model.hf] = False  # a cache of its own kind
         else:

@@ -4,8 +4,9 @@ The same code makes the picture of a changed head and the changed head's output 
 intervention takes a `Head` and gives back the `Head` it becomes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ from attnviz.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.block import Block
+
+_CELLS = 2**21  # weights of a head worked out at a time
 
 
 @dataclass(frozen=True)
@@ -196,9 +199,9 @@ class Permute(Intervention):
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         rows, asked = {}, None if self.query is None else [self.query]
-        for local in _rows(len(head.allowed), asked, offset):
+        for local, weights, _ in _weighed(head, _rows(len(head.allowed), asked, offset)):
             rng = np.random.default_rng([self.seed, local + offset, head.head])
-            row, seen = head.weights[local].copy(), np.flatnonzero(head.allowed[local])
+            row, seen = weights.copy(), np.flatnonzero(head.allowed[local])
             row[seen] = row[rng.permutation(seen)]
             rows[local] = row
         return _with_rows(head, rows)
@@ -219,9 +222,9 @@ class Flatten(Intervention):
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         rows, asked = {}, None if self.query is None else [self.query]
-        for local in _rows(len(head.allowed), asked, offset):
+        for local, _, sink in _weighed(head, _rows(len(head.allowed), asked, offset)):
             seen = head.allowed[local]
-            share = (1 - head.sink[local]) / max(int(seen.sum()), 1)
+            share = (1 - sink) / max(int(seen.sum()), 1)
             rows[local] = np.where(seen, np.float32(share), np.float32(0))
         return _with_rows(head, rows)
 
@@ -319,6 +322,17 @@ class PutOutput(Intervention):
 def _size(head: Head) -> tuple[int, int]:
     queries, keys = head.allowed.shape
     return queries, keys
+
+
+def _weighed(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:
+    """(row, its weights, its sink); a head of a long text is weighed some rows at a time."""
+    queries, keys = _size(head)
+    step = max(1, _CELLS // max(1, keys))
+    for start, same in groupby(rows, key=lambda row: row // step * step):
+        ends = (head.first + start, head.first + min(start + step, queries))
+        part, first = (head, 0) if queries <= step else (head.rows(*ends), start)
+        for row in same:
+            yield row, part.weights[row - first], part.sink[row - first]
 
 
 def _with_rows(head: Head, rows: dict[int, Array]) -> Head:

@@ -1,6 +1,6 @@
 """One what-if run: what it changed in the model, against the baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,7 @@ def run(
     interventions: Sequence[Intervention] = (),
     *,
     baseline: Capture | None = None,
+    layers: Collection[int] | None = None,
     **options: Any,
 ) -> Run:
     """Run a model on a text with what-ifs, and compare with the run without.
@@ -96,6 +97,8 @@ def run(
     Args:
         interventions: any number, from `attnviz.interventions`; they act in the order given.
         baseline: the capture of this text, where it is at hand.
+        layers: the run's capture keeps the blocks of these layers only; all by default. All of
+            a long text take hundreds of megabytes.
         options: as for `attnviz.capture`.
 
     Raises:
@@ -111,34 +114,49 @@ def run(
     whatif = tuple(interventions)
     engine.check_places(before, whatif)
     first, layer = engine.extent(model, before, whatif)
+
+    def complete(call: Call) -> bool:
+        """Check a call whose block is not kept, and let it go."""
+        if layers is None or call.block.layer in layers:
+            return True
+        verify([call], before.info.dtype)
+        return False
+
     if first:
-        calls, output = _later(model, before, whatif, first, layer)
+        calls, output = _later(model, before, whatif, first, layer, complete)
     else:
-        recording, _, output = engine.alone(model, before, whatif, layer)
+        recording, _, output = engine.alone(model, before, whatif, layer, complete)
         calls = recording.calls
     verify(calls, before.info.dtype)
     kept = outputs_kept(model, output, before.forward)
-    blocks = _merged(before, calls, first)
+    blocks = [block for block in before.blocks if layers is None or block.layer in layers]
+    blocks = _merged(blocks, calls, first)
     after = replace(before, blocks=blocks, interventions=whatif, **kept)
     return Run(before, after, whatif, from_layer=layer, from_position=first)
 
 
 def _later(
-    model: "LoadedModel", before: Capture, whatif: tuple[Intervention, ...], first: int, layer: int
+    model: "LoadedModel",
+    before: Capture,
+    whatif: tuple[Intervention, ...],
+    first: int,
+    layer: int,
+    complete: Callable[[Call], bool],
 ) -> tuple[list[Call], Any]:
     """The calls of a run over the positions from `first` on."""
     way = engine.way_of(model, before)
     recording = way.recorder(Places(model.hf, before.info.kind), whatif, first)
+    recording.complete = complete
     hf = engine.from_layer(model.hf, before, layer, first)
     forward = later_positions(model.hf, before, first, 1)
     return recording.calls, way.under(recording, hf, run_model, forward)
 
 
-def _merged(before: Capture, calls: Sequence[Call], first: int) -> list[Block]:
-    """The baseline's blocks, with what was run in their place."""
+def _merged(before: Sequence[Block], calls: Sequence[Call], first: int) -> list[Block]:
+    """Blocks of the baseline, with what was run in their place."""
     new = {(call.block.stack, call.block.layer): call.block for call in calls}
     blocks = []
-    for block in before.blocks:
+    for block in before:
         found = new.get((block.stack, block.layer))
         if found is not None and first and block.q is not None and found.q is not None:
             q = torch.cat([block.q[:, :first], found.q], 1)

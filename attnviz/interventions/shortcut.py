@@ -20,7 +20,9 @@ from attnviz.capture.forward import run
 from attnviz.capture.loan import borrow
 from attnviz.capture.result import Capture
 
-_outputs: WeakKeyDictionary[Capture, list[Any]] = WeakKeyDictionary()
+# of each baseline: the position from which its layers' outputs are known, and these
+_outputs: WeakKeyDictionary[Capture, tuple[int, list[Any]]] = WeakKeyDictionary()
+_MOST_OUTPUTS = 256 * 2**20  # bytes of them
 
 
 class _Known(DynamicLayer):
@@ -84,28 +86,38 @@ def shadow(
     hf: nn.Module, baseline: Capture, path: str, layer: int, first: int = 0, batch: int = 1
 ) -> nn.Module:
     """The model from `layer` on: it shares every parameter, and is not the model."""
-    known = _outputs.get(baseline)
-    if known is None:
-        known = _outputs[baseline] = layer_outputs(hf, baseline, path)
+    start, known = _outputs.get(baseline, (first + 1, []))
+    if start > first:
+        start, known = first, layer_outputs(hf, baseline, path, first)
+        _outputs[baseline] = first, known
 
     def stand_in(number: int, original: nn.Module) -> nn.Module:
         if number >= layer:
             return original
         states = known[number] if number == layer - 1 else None
-        return _Handed(original, known[number], states, first, batch)
+        return _Handed(original, known[number], states, first - start, batch)
 
     return _with_layers(hf, path, stand_in)
 
 
-def layer_outputs(hf: nn.Module, baseline: Capture, path: str) -> list[Any]:
-    """What each layer puts out in the baseline."""
+def holds_outputs(hf: nn.Module, baseline: Capture, first: int) -> bool:
+    """Whether what all layers put out from a position on is little enough to be held."""
+    table: Any = hf.get_input_embeddings()  # type: ignore[operator]
+    numbers = table.weight.shape[-1] if hasattr(table, "weight") else 0
+    count = baseline.forward["input_ids"].shape[1] - first
+    return baseline.info.layers * count * numbers * 4 <= _MOST_OUTPUTS
+
+
+def layer_outputs(hf: nn.Module, baseline: Capture, path: str, first: int = 0) -> list[Any]:
+    """What each layer puts out in the baseline at the positions from `first` on."""
     outputs: dict[int, Any] = {}
 
     def kept(number: int, original: nn.Module) -> nn.Module:
         return _Keeper(original, number, outputs)
 
     with borrow(hf):
-        run(_with_layers(hf, path, kept), baseline.forward)
+        forward = later_positions(hf, baseline, first, 1) if first else baseline.forward
+        run(_with_layers(hf, path, kept), forward)
     return [outputs[number] for number in sorted(outputs)]
 
 

@@ -1,12 +1,15 @@
 """What-ifs in real runs, against references that share no code with them."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 import attnviz
+from attnviz import head as head_module
 from attnviz.interventions import (
     Ablate,
     AddToScore,
@@ -18,6 +21,8 @@ from attnviz.interventions import (
     ZeroValue,
     effects,
     engine,
+    kinds,
+    shortcut,
 )
 from tests import tiny
 
@@ -343,3 +348,71 @@ def test_looking_at_places_works_out_no_head(monkeypatch):
     for one in bad:
         with pytest.raises(attnviz.BadInput):
             engine.check_places(baseline, [one])
+
+
+def test_what_is_run_again_begins_where_the_outputs_of_the_layers_are_known():
+    """Of a late row, the layers' outputs are held from that row on; an earlier row needs more."""
+    loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
+    effects(loaded, baseline, [[Ablate(1, 0, queries=(9,))]])  # shortcuts are tried once a model
+    for first in (9, 4, 7):
+        gone = Ablate(1, None, queries=tuple(range(first, 10)))
+        (found,) = effects(loaded, baseline, [[gone]])
+        _, expected, _ = engine.alone(loaded, baseline, [gone], 0)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        assert np.abs(expected - engine.answer(baseline)).max() > 1e-3
+    assert shortcut._outputs[baseline][0] == 4
+
+
+def test_layers_whose_outputs_would_be_too_much_are_run(monkeypatch):
+    loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
+    whatif = [Temper(2, 1, temperature=3.0)]
+    assert engine.extent(loaded, baseline, whatif) == (0, 2)
+    expected = attnviz.run(loaded, interventions=whatif, baseline=baseline).logits
+    monkeypatch.setattr(shortcut, "_MOST_OUTPUTS", 0)
+    run = attnviz.run(loaded, interventions=whatif, baseline=baseline)
+    assert run.from_layer == 0
+    np.testing.assert_allclose(run.logits, expected, atol=1e-5)
+
+
+def test_rows_of_a_long_text_are_dealt_and_evened_some_at_a_time(monkeypatch):
+    loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    head = attnviz.capture(loaded, input_ids=tiny.ids(10)).head(1, 0)
+    changes = [Permute(1, 0), Permute(1, 0, query=7), Flatten(1, 0), Ablate(1, 0, how="mean")]
+    whole = [change.apply(head) for change in changes]
+    monkeypatch.setattr(kinds, "_CELLS", 3 * 10)
+    monkeypatch.setattr(head_module, "_CELLS", 3 * 10)
+    for change, expected in zip(changes, whole, strict=True):
+        found = change.apply(replace(head))
+        np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
+        np.testing.assert_allclose(replace(found).output, expected.output, atol=1e-5)
+
+
+@pytest.mark.parametrize("queries", [None, (9,)])
+def test_a_run_that_keeps_some_layers_is_the_same_run(queries):
+    loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
+    whatif = [Ablate(0, 1, queries=queries)]
+    whole = attnviz.run(loaded, interventions=whatif, baseline=baseline)
+    some = attnviz.run(loaded, interventions=whatif, baseline=baseline, layers=[1])
+    np.testing.assert_array_equal(some.logits, whole.logits)
+    assert [block.layer for block in some.capture.blocks] == [1]
+    found, expected = (run.capture.head(1, 2) for run in (some, whole))
+    np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_a_layer_that_is_not_kept_is_checked_all_the_same(monkeypatch):
+    loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
+    checked = []
+    run_module = sys.modules["attnviz.interventions.run"]  # its name is the function's too
+    real = run_module.verify
+
+    def verify(calls, dtype):
+        checked.extend(calls)
+        return real(calls, dtype)
+
+    monkeypatch.setattr(run_module, "verify", verify)
+    attnviz.run(loaded, interventions=[Ablate(0, 1)], baseline=baseline, layers=[2])
+    assert [call.block.layer for call in checked] == [0, 1, 2]

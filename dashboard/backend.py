@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnviz.capture import Capture
+    from attnviz.comparison import RowDistances
     from attnviz.cost import Estimate
     from attnviz.detectors import Alike, HeadProfile, Thumbnails
     from attnviz.head import Head
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 HOST = host.read()
 MAX_CHARACTERS = HOST.max_characters
 MAX_TOKENS = HOST.max_tokens  # experiments and all heads at once still come in seconds
-LONGEST = {"": HOST.longest}  # pages, by their address, that work out only what is looked at
+LONGEST = dict.fromkeys(HOST.whole, HOST.longest)  # pages, by their address, that take all of it
 SLOW = 2.0  # seconds from which the run of a long text says beforehand what it takes
 # A page may be open to strangers, and a folder is the owner's: off unless the owner says so.
 FOLDERS_ALLOWED = HOST.folders
@@ -131,14 +132,16 @@ def store() -> Store:
 
 
 def _sizes(model: "LoadedModel", ask: Ask) -> tuple[int, int]:
-    """Bytes that a capture keeps, and that its run takes while it lasts."""
+    """Bytes that room is made for among what is held, and that the run takes while it lasts: what
+    it keeps, a mask of the text, and more that is gone by the end."""
     try:
         taken = cost(model, ask)
         pairs = taken.matrix_bytes if taken.tokens > _FEW and _keeps_pairs(model) else 0
     except (AttnvizError, AttributeError, NotImplementedError):
         return 0, 0  # an odd config; the capture itself says what is wrong, if anything is
     kept = taken.bytes + pairs
-    return kept, int(1.5 * kept) + _MASK_BYTES * taken.tokens**2 + _PAGE_BYTES
+    mask = _MASK_BYTES * taken.tokens**2
+    return kept + mask, int(1.5 * kept) + mask + _PAGE_BYTES
 
 
 def _admit_run(model: "LoadedModel", ask: Ask, freed: int) -> None:
@@ -251,18 +254,32 @@ def head_shares(ask: Ask, stack: str) -> "HeadProfile":
     )
 
 
-def head_profile(ask: Ask, stack: str, step: Step) -> "HeadProfile":
-    """Every measure of every head, worked out once a capture."""
+def head_profile(ask: Ask, stack: str, step: Step, rows: int | None = None) -> "HeadProfile":
+    """Every measure of every head, worked out once a capture; over so many rows, evenly spread."""
     from attnviz.detectors import profile
 
-    return _extra(ask, ("profile", stack), lambda cap: profile(cap, stack, progress=step))
+    return _extra(
+        ask,
+        profile_name(stack, rows),
+        lambda cap: profile(cap, stack, rows=rows, progress=step),
+    )
+
+
+def profile_name(stack: str, rows: int | None) -> Hashable:
+    """What the measures of every head are kept under."""
+    return ("profile", stack, rows)
 
 
 def head_maps(ask: Ask, stack: str, step: Step) -> "Thumbnails":
     """Small maps of every head, worked out once a capture."""
     from attnviz.detectors import thumbnails
 
-    return _extra(ask, ("maps", stack), lambda cap: thumbnails(cap, stack, progress=step))
+    return _extra(ask, maps_name(stack), lambda cap: thumbnails(cap, stack, progress=step))
+
+
+def maps_name(stack: str) -> Hashable:
+    """What the small maps are kept under."""
+    return ("maps", stack)
 
 
 def head_probe(ask: Ask, stack: str, tell: Tell) -> "HeadProfile":
@@ -274,6 +291,11 @@ def head_probe(ask: Ask, stack: str, tell: Tell) -> "HeadProfile":
 
     with waiting.line(tell) as told:
         return store().probe(ask.model, ("repeated tokens", stack), make, told)
+
+
+def compared(ask: Ask, name: Hashable, make: "Callable[[], RowDistances]") -> "RowDistances":
+    """What is worked out from heads of this capture and of another, kept with this one."""
+    return _extra(ask, name, lambda cap: make())
 
 
 def _extra(ask: Ask, name: Hashable, make: "Callable[[Capture], Any]") -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.contributions import MEASURES
-from dashboard import head_maps, place, scripts
+from dashboard import backend, head_maps, place, scripts
 from dashboard.experiment import MEASURES as OFFERED
 from dashboard.experiment import Experiment
 from dashboard.experiment_state import refuse, widget
@@ -65,17 +65,22 @@ def draw(
     experiment: Experiment,
 ) -> None:
     """The four pictures: row and output beside each other, contributions, and the maps."""
+    query, after = selection.query, outcome.head(selection)
+    assert query is not None
+    rows = before, after, query
+    if len(before.allowed) > backend.MAX_TOKENS:  # no more is worked out than the row that is read
+        rows = before.rows(query, query + 1), after.rows(query, query + 1), 0
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=480):
             st.header("The row", anchor=False)
-            row(outcome, before, selection)
+            row(outcome, *rows)
         with st.container(width=330):
             st.header("The output", anchor=False)
             output(outcome, capture, selection)
     st.header("What each key adds", anchor=False)
-    contributions(outcome, before, selection, experiment.contribution)
+    contributions(outcome, *rows, experiment.contribution)
     st.header("The whole head", anchor=False)
-    head_maps.draw(outcome, before, selection, experiment.maps)
+    head_maps.draw(before, after, outcome.change, selection, experiment.maps)
 
 
 def began(outcome: Outcome, capture: "Capture", selection: Selection) -> str:
@@ -87,18 +92,17 @@ def began(outcome: Outcome, capture: "Capture", selection: Selection) -> str:
     )
 
 
-def row(outcome: Outcome, before: "Head", selection: Selection) -> None:
-    """The row's weights, before and after."""
+def row(outcome: Outcome, before: "Head", after: "Head", at: int) -> None:
+    """The weights of one row of two heads, before and after."""
     import pandas as pd
 
     from attnviz.charts.paired_bars import BEFORE, paired_bars
     from attnviz.charts.palettes import SOLID
 
-    query = selection.query
-    after = outcome.head(selection)
-    seen = np.flatnonzero(before.allowed[query])
-    names = [place.labels(before.key_tokens)[key] for key in seen]
-    pair = {"before": before.weights[query, seen], "after": after.weights[query, seen]}
+    seen = np.flatnonzero(before.allowed[at])
+    labels = place.labels(before.key_tokens)
+    names = [labels[key] for key in seen]
+    pair = {"before": before.weights[at, seen], "after": after.weights[at, seen]}
     if not names:
         st.text("This row attends to nothing, before and after.")
         return
@@ -107,17 +111,17 @@ def row(outcome: Outcome, before: "Head", selection: Selection) -> None:
     )
     table = pd.DataFrame({"Key": names, "Before": pair["before"], "After": pair["after"]})
     table["Difference"] = table["After"] - table["Before"]
-    alt, script = _row_alt(before, after, query), scripts.what_if_row(query)
+    alt, script = _row_alt(before, after, at), scripts.what_if_row(before.first + at)
     figure("if_row", chart, alt, table, change=outcome.change, script=script)
 
 
-def _row_alt(before: "Head", after: "Head", query: int) -> str:
-    change = after.weights[query] - before.weights[query]
+def _row_alt(before: "Head", after: "Head", at: int) -> str:
+    change = after.weights[at] - before.weights[at]
     if not change.any():
         return "Weights of the row before and after: nothing changed."
     lost, won = int(change.argmin()), int(change.argmax())
     ends = {
-        key: f"from {before.weights[query, key]:.3f} to {after.weights[query, key]:.3f}"
+        key: f"from {before.weights[at, key]:.3f} to {after.weights[at, key]:.3f}"
         for key in (lost, won)
     }
     return (
@@ -185,14 +189,13 @@ def distinct(names: list[str]) -> list[str]:
     return out
 
 
-def contributions(outcome: Outcome, before: "Head", selection: Selection, measure: str) -> None:
+def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, measure: str) -> None:
     """What each key adds to the row, before and after, by a measure of the reader's choice."""
     import pandas as pd
 
     from attnviz.charts.paired_bars import BEFORE, paired_bars
     from attnviz.charts.palettes import SOLID
 
-    after, query = outcome.head(selection), selection.query
     if after.instead is not None:
         st.text(
             "What the head puts out was replaced as a whole, so it comes from no key: there are "
@@ -212,10 +215,11 @@ def contributions(outcome: Outcome, before: "Head", selection: Selection, measur
         width=220,
         **widget("contribution", measure),
     )
-    both = [head.contribution_matrix(measure)[query] for head in (before, after)]
-    seen = np.flatnonzero(before.allowed[query] & np.isfinite(both[0]))
-    names = [place.labels(before.key_tokens)[key] for key in seen]
-    pair = {"before": both[0][seen], "after": both[1][seen]}
+    numbers = [head.contribution_matrix(measure)[at] for head in (before, after)]
+    seen = np.flatnonzero(before.allowed[at] & np.isfinite(numbers[0]))
+    labels = place.labels(before.key_tokens)
+    names = [labels[key] for key in seen]
+    pair = {"before": numbers[0][seen], "after": numbers[1][seen]}
     if not names:
         st.text("This head gives no such numbers for this row.")
         return
@@ -229,5 +233,5 @@ def contributions(outcome: Outcome, before: "Head", selection: Selection, measur
         f"{MEASURES[measure].title} of each key before and after: the largest change is "
         f"{moved.max():.3g}, at {names[int(moved.argmax())]}."
     )
-    script = scripts.what_if_contributions(query, measure)
+    script = scripts.what_if_contributions(before.first + at, measure)
     figure("if_contributions", chart, alt, table, change=outcome.change, script=script)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import notices, place, state
+from dashboard import loading, notices, place, state
 from dashboard.misconceptions import ENTRIES
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
@@ -128,3 +128,5 @@ def where(selection: Selection, capture: "Capture") -> None:
         with st.container(width=250):
             place.reading_from(selection, capture)
         st.text(f"Measured on {place.where(selection, capture)}")
+    if taken := loading.beginning(selection, capture):
+        st.text(taken)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dashboard import (
     compare_controls,
+    compare_rows,
     compare_state,
     export_panel,
     exports,
@@ -28,10 +29,10 @@ _BEGINNING = 60  # characters of a text
 
 def draw(a: Side, b: Side, other: Other) -> None:
     """All of the page below B's controls."""
-    from attnviz.comparison import row_distances, same_queries, why_apart
+    from attnviz.comparison import same_queries, why_apart
 
     linked, reason = same_queries(a.head, b.head), why_apart(a.head, b.head)
-    found = None if reason else row_distances(a.head, b.head)
+    found = None if reason else compare_rows.distances(a, b)
     with st.container(gap="xxsmall"):
         st.text(f"A: {a.where}, {_size(a)}.")
         st.text(f"B: {b.where}, {_size(b)}.{_text(a, b)}{_why(a, other)}")
@@ -120,12 +121,10 @@ def _distances(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _metrics(a: Side, found: "RowDistances") -> None:
-    from attnviz.comparison import even_distances
-
     assert a.alike is not None
     total, nats = found.means
     usual, usual_nats = a.alike.means
-    even, even_nats = even_distances(a.head).means
+    even, even_nats = compare_rows.even(a).means
     shown = [
         ("A to B", total, nats, "The mean over the rows in which both attend to something."),
         (
@@ -254,7 +253,7 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _most(side: Side) -> list[str]:
-    weights, attends = side.head.weights, side.head.attends
+    from attnviz.comparison import in_parts
 
     def most(row: Any, seen: bool) -> str:
         if not seen:
@@ -263,7 +262,11 @@ def _most(side: Side) -> list[str]:
             return "undefined"
         return place.named(side.head.key_tokens, int(row.argmax()))
 
-    return [most(row, seen) for row, seen in zip(weights, attends, strict=True)]
+    return [
+        most(row, seen)
+        for (part,) in in_parts(side.head)
+        for row, seen in zip(part.weights, part.attends, strict=True)
+    ]
 
 
 def _kinds(a: Side, b: Side) -> None:

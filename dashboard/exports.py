@@ -148,7 +148,8 @@ def heads(
     stack, measure = str(selection.stack), selection.measure
 
     def chart() -> Any:
-        if selection.view == "measure" and numbers is not None:
+        drawn = backend.has_experiment(ask, backend.maps_name(stack))
+        if numbers is not None and (selection.view == "measure" or not drawn):
             return page.grid(selection, numbers, left)[0]
         maps = backend.head_maps(ask, stack, _no_step)
         return page.maps(selection, numbers, left, order, maps)[0]

@@ -5,24 +5,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place, scripts
+from dashboard import backend, place, scripts
 from dashboard.experiment import MAPS
 from dashboard.experiment_state import widget
 from dashboard.figure import numbers
-from dashboard.outcome import Outcome
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
     from attnviz.head import Head
+    from attnviz.interventions import Intervention
 
 _MOST = 1000  # cells that a table holds
 
 
-def draw(outcome: Outcome, before: "Head", selection: Selection, of: str) -> None:
+def draw(
+    before: "Head", after: "Head", change: "Intervention", selection: Selection, of: str
+) -> None:
     """The whole head before, after, and the difference: its weights or its scores."""
     from attnviz.charts.heat import heat, heats
 
-    after = outcome.head(selection)
+    queries, keys = before.allowed.shape
+    part = _part(before, selection)
     of = st.segmented_control(
         "Maps of",
         list(MAPS),
@@ -31,21 +34,33 @@ def draw(outcome: Outcome, before: "Head", selection: Selection, of: str) -> Non
         help="What the three maps show of the head.",
         **widget("maps", of),
     )
-    first, second = (_matrix(head, of) for head in (before, after))
+    sides = [head.rows(part[0].start, part[0].stop) for head in (before, after)]
+    first, second = (_matrix(head, of)[:, part[1]] for head in sides)
+    seen, still = (head.allowed[:, part[1]] for head in sides)
     # a hidden cell has a weight after as before, which is 0, but no score
-    both = before.allowed if of == "weights" else before.allowed & after.allowed
+    both = seen if of == "weights" else seen & still
     low, high, ramp = _ends(first, second, of)
     difference = np.where(both, np.where(both, second, 0) - np.where(both, first, 0), 0)
     reach = float(np.abs(difference).max()) or 1.0
-    words = {"queries": place.labels(before.query_tokens), "keys": place.labels(before.key_tokens)}
+    words = {
+        "queries": place.labels(before.query_tokens)[part[0]],
+        "keys": place.labels(before.key_tokens)[part[1]],
+    }
+    if first.size < queries * keys:
+        st.text(
+            f"Drawn: the rows {part[0].start:,} to {part[0].stop - 1:,} of {queries:,}, and the "
+            f"keys {part[1].start:,} to {part[1].stop - 1:,} of {keys:,}."
+        )
     scale = {"colours": ramp, "low": low, "high": high}
     signed = {"colours": "signed", "low": -reach, "high": reach}
     drawn: list[dict[str, Any]] = [
-        {"title": "Before", "values": first, "shown": before.allowed, **scale},
-        {"title": "After", "values": second, "shown": after.allowed, **scale},
+        {"title": "Before", "values": first, "shown": seen, **scale},
+        {"title": "After", "values": second, "shown": still, **scale},
         {"title": "After minus before", "values": difference, "shown": both, **signed},
     ]
-    drawn = [options | {"row": selection.query, **words} for options in drawn]
+    start = (part[0].start, part[1].start)
+    row = int(selection.query or 0) - start[0]
+    drawn = [options | {"row": row, "origin": start, **words} for options in drawn]
     with st.container(horizontal=True, gap="small"):
         for options in drawn:
             title = options["title"]
@@ -54,13 +69,29 @@ def draw(outcome: Outcome, before: "Head", selection: Selection, of: str) -> Non
                     heat(**options),
                     key=f"if_map_{title}",
                     width="content",
-                    alt=_map_alt(title, of, difference, before),
+                    alt=_map_alt(title, of, difference, before, part),
                 )
     table = _map_table(first, second, both, words)
     chart = heats(drawn, columns=3)
     alt = "The head before and after."
-    script = scripts.what_if_maps(of, _MOST)
-    numbers("if_maps", table, alt, chart=chart, change=outcome.change, script=script)
+    rows, columns = ((one.start, one.stop) for one in part)
+    script = scripts.what_if_maps(of, _MOST, rows, columns)
+    numbers("if_maps", table, alt, chart=chart, change=change, script=script)
+
+
+def _part(head: "Head", selection: Selection) -> tuple[slice, slice]:
+    """The rows and the keys that are drawn: all, or of a long text a window of them."""
+    from attnviz.charts.compared_panels import WINDOW
+    from attnviz.charts.scene import facing, window_of
+
+    queries, keys = head.allowed.shape
+    if max(queries, keys) <= backend.MAX_TOKENS:
+        return slice(0, queries), slice(0, keys)
+    query = int(selection.query or 0)
+    near = facing(query, queries, keys) if selection.near is None else selection.near
+    ends = window_of(query, queries, WINDOW), window_of(near, keys, WINDOW)
+    rows, columns = (slice(first, last + 1) for first, last in ends)
+    return rows, columns
 
 
 def _matrix(head: "Head", of: str) -> Any:
@@ -77,14 +108,15 @@ def _ends(first: Any, second: Any, of: str) -> tuple[float, float, str]:
     return -reach, reach, "score"
 
 
-def _map_alt(title: str, of: str, difference: Any, head: "Head") -> str:
+def _map_alt(title: str, of: str, difference: Any, head: "Head", part: tuple[slice, slice]) -> str:
     at = np.unravel_index(int(np.abs(difference).argmax()), difference.shape)
     size = difference[at]
     finding = (
         "no cell changed"
         if size == 0
-        else f"the largest change is {size:+.3g}, from {place.named(head.query_tokens, at[0])} to "
-        f"{place.named(head.key_tokens, at[1])}"
+        else f"the largest change is {size:+.3g}, from "
+        f"{place.named(head.query_tokens, part[0].start + at[0])} to "
+        f"{place.named(head.key_tokens, part[1].start + at[1])}"
     )
     return f"{title}: map of the {of} of the head, {finding}."
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.errors import AttnvizError
-from dashboard import backend, heads_words, loading, place, slow, surveys
+from dashboard import backend, heads_words, loading, long_heads, place, slow, surveys
 from dashboard.outcome import NOTHING_OUT, puts_out
 from dashboard.selection import HEAD_CHOICES, Selection, span_of
 from dashboard.sweep import place_of_output
@@ -82,8 +82,7 @@ class Measured:
         self.selection, self.capture = selection, capture
         self.ask = loading.ask_of(selection)
         stack = str(selection.stack)
-        with slow.bar("Measuring every head") as step:
-            self.text = backend.head_profile(self.ask, stack, step)
+        self.text = long_heads.profile(self.ask, capture, stack)
         self.random, self.why = self._probe(stack)
         self.survey = surveys.opened(selection, capture)
         self.at = place_of_output(capture, selection)
@@ -127,7 +126,7 @@ class Measured:
             profile.ceilings[name],
             measure.falls,
             profile.found(name) if np.isfinite(profile.ceilings[name]).any() else None,
-            f"{most} of {self._queries(profile)} rows count.",
+            f"{most:,} of {self._queries(profile):,} rows count{self._sample(profile)}.",
         )
 
     def _surveyed(self, survey: "Survey", name: str) -> Numbers:
@@ -154,6 +153,14 @@ class Measured:
             beyond_half(risen(values, null, ceiling, falls=measure.falls)),
             f"{most:,} rows of {survey.texts:,} texts count.",
         )
+
+    def _sample(self, profile: "HeadProfile") -> str:
+        """How many rows were looked at, where these are not all."""
+        if profile is not self.text:
+            return ""
+        rows = long_heads.rows_measured(self.ask, self.capture, str(self.selection.stack))
+        count = len(self.capture.query_tokens(self.selection.stack))
+        return "" if rows is None else f", of {count:,} in the text, evenly spread"
 
     def _queries(self, profile: "HeadProfile") -> int:
         return int(np.nanmax(profile.counted["entropy"]))

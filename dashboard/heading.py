@@ -103,7 +103,9 @@ def _notes(selection: Selection, capture: "Capture") -> None:
 def notes(selection: Selection, capture: "Capture") -> list[str]:
     """What a reader should know of how the text was read: cut, dropped, generated."""
     found = list(capture.notes)
-    if selection.cut:
+    if taken := loading.beginning(selection, capture):
+        found.insert(0, taken)
+    elif selection.cut:
         left = backend.left_out(loading.ask_of(selection))
         if left:
             found.insert(0, f"The text was cut: {left:,} tokens at its end are left out.")

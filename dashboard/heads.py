@@ -6,15 +6,14 @@ import numpy as np
 import streamlit as st
 
 from dashboard import (
-    backend,
     export_panel,
     exports,
     figure,
     head_numbers,
     loading,
+    long_heads,
     notices,
     place,
-    slow,
     state,
     surveys,
 )
@@ -44,6 +43,8 @@ def draw(selection: Selection, capture: "Capture") -> None:
     _probes()
     selection = _fit(selection, capture)
     slot = st.container()
+    ask, stack = loading.ask_of(selection), str(selection.stack)
+    long_heads.offer_all_rows(ask, capture, stack)
     measured = Measured(selection, capture)
     with slot:
         _controls(selection, capture)
@@ -59,13 +60,16 @@ def draw(selection: Selection, capture: "Capture") -> None:
     st.text(finding)
     left_half, right_half = st.columns([11, 9], gap="medium")
     with left_half:
-        _picture(selection, numbers, left, order, finding)
+        small = long_heads.maps(ask, capture, stack) if selection.view == "maps" else None
+        _picture(selection, numbers, left, order, small, finding)
     with right_half:
         with st.container(horizontal=True, vertical_alignment="center"):
             _open_button(selection)
             of_text = measured.survey is None and selection.measure in exports.kept_with_all()
-            if numbers is not None or of_text:  # what is not measured yet is in no file
-                shown = (loading.ask_of(selection), selection, numbers, left, order, finding)
+            # what is not measured yet is in no file, nor are measures of some rows only
+            whole = not of_text or long_heads.rows_measured(ask, capture, stack) is None
+            if (numbers is not None or of_text) and whole:
+                shown = (ask, selection, numbers, left, order, finding)
                 export_panel.draw("heads", exports.heads, shown)
         _table(measured, selection, capture, left, order)
         if numbers is not None:
@@ -205,9 +209,10 @@ def _picture(
     numbers: Numbers | None,
     left: Any,
     order: list[tuple[int, int]],
+    small: "Thumbnails | None",
     finding: str,
 ) -> None:
-    if selection.view == "measure" and numbers is None:
+    if small is None and numbers is None:
         return
     key = chart_key("heads", "pick_head", layer=selection.layer, head=selection.head)
 
@@ -215,9 +220,7 @@ def _picture(
         if picked := picked_in(key, "pick_head"):
             _go(int(picked["layer"]), int(picked["head"]))
 
-    if selection.view == "maps":
-        with slow.bar("Drawing every head") as step:
-            small = backend.head_maps(loading.ask_of(selection), str(selection.stack), step)
+    if small is not None:
         chart, alt = maps(selection, numbers, left, order, small)
     else:
         assert numbers is not None

@@ -45,8 +45,9 @@ class Host:
         max_capture_bytes: of all captures, and what was worked out from them.
         max_file_bytes: of all files made for downloads.
         max_characters: of a text, refused before a tokenizer sees it.
-        max_tokens: of a text, on most pages.
-        longest: tokens of a text on pages that work out only what is looked at.
+        max_tokens: of a text; of a longer one, pages take so many tokens from its beginning.
+        longest: tokens of a text on the pages that take a long one as it is.
+        whole: those pages, by their addresses.
         max_parameters: of a model; what its files weigh is held against it too.
         memory: bytes this process may take, where that is known from elsewhere than the system.
     """
@@ -55,11 +56,12 @@ class Host:
     models: tuple[str, ...] = ("*",)
     folders: bool = False
     max_models: int = 2
-    max_capture_bytes: int = 1000 * 2**20  # room for one text of the longest, or for many short
+    max_capture_bytes: int = 1100 * 2**20  # room for one text of the longest and its beginning
     max_file_bytes: int = 256 * 2**20
     max_characters: int = 60_000
     max_tokens: int = 1_024
     longest: int = 8_192
+    whole: tuple[str, ...] = ("", "heads", "what-if", "compare", "check-a-matrix")
     max_parameters: int = 1_000_000_000
     memory: int | None = None
 
@@ -100,6 +102,7 @@ def read(environment: Mapping[str, str] = os.environ, place: Path = Path(__file_
         max_characters=30_000,
         max_tokens=1_024,
         longest=4_096,
+        whole=("",),  # Explore works out only what is looked at; nobody waits long behind it
         max_parameters=200_000_000,
         memory=memory,
     )

@@ -10,6 +10,7 @@ from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
 from dashboard import backend, notices, state, waiting
 from dashboard.selection import Selection
 from dashboard.store import Stopped
+from dashboard.turns import Tell
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -18,12 +19,14 @@ _MOMENT = 0.5  # seconds of waiting behind other readers before a word is said
 
 
 def ask_of(selection: Selection) -> backend.Ask:
-    limit = backend.LONGEST.get(state.page() or "", backend.MAX_TOKENS)
+    limit = backend.LONGEST.get(state.page() or "")
+    cut = state.begins(selection) if limit is None else selection.cut
+    limit = limit or backend.MAX_TOKENS
     return backend.Ask(
         selection.model,
         selection.text,
         selection.special,
-        limit if selection.cut else 0,
+        limit if cut else 0,
         selection.target,
         selection.plain,
         limit,
@@ -39,11 +42,10 @@ def ready(selection: Selection, *, back: Back | None = None) -> "Capture | None"
     if not _may_load(selection.model):
         _offer(selection.model, back)
         return None
-    ask = ask_of(selection)
     try:
         # a page of two sides may load two models in one run
         with _Progress(selection.model, "stop" if back is None else "stop_second") as progress:
-            return backend.capture(ask, progress.tell)
+            return _capture(selection, progress.tell)
     except backend.TooManyTokens as error:
         notices.show_error(error)
         _offer_cut(error)
@@ -51,6 +53,32 @@ def ready(selection: Selection, *, back: Back | None = None) -> "Capture | None"
         state.stop(selection.model)
         _offer(selection.model, back)
     return None
+
+
+def _capture(selection: Selection, tell: Tell) -> "Capture":
+    """The capture of the text; of its beginning, where it is long and that is what the page
+    takes."""
+    try:
+        return backend.capture(ask_of(selection), tell)
+    except backend.TooManyTokens as error:
+        if (state.page() or "") in backend.LONGEST:
+            raise
+        state.take_beginning(selection, error.count)
+        return backend.capture(ask_of(selection), tell)
+
+
+def beginning(selection: Selection, capture: "Capture") -> str:
+    """Which tokens the page has taken, where these are not all of the text; else nothing."""
+    count = state.begins(selection)
+    if not count:
+        return ""
+    taken = len(capture.tokens["encoder" if "encoder" in capture.tokens else "decoder"])
+    words = f"Measured on the first {taken:,} of {count:,} tokens."
+    chosen = state.current().query
+    if chosen is not None and chosen >= taken:
+        words += f" Token {chosen:,}, which you read from, is not among them; it is kept for pages "
+        words += "that take all of the text."
+    return words
 
 
 def _may_load(name: str) -> bool:

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dashboard import backend
+from dashboard import backend, slow
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
@@ -52,12 +52,36 @@ class Outcome:
         return self.after.head(selection.layer, selection.head, selection.stack)
 
 
-def outcome(ask: backend.Ask, change: "Intervention", selection: Selection, tell: Any) -> Outcome:
-    """The what-if's outcome, from the store or run now."""
+def outcome(
+    ask: backend.Ask, capture: "Capture", change: "Intervention", selection: Selection
+) -> Outcome | None:
+    """The what-if's outcome, from the store or run now; where the run is long, None until it is
+    asked for, its cost stated."""
     name = ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
-    return backend.experiment(
-        ask, name, lambda model, cap: run(model, cap, change, selection), tell
+    count = len(capture.query_tokens(selection.stack))
+    # in a decoder, only the positions that can change are run
+    positions = count - (change.first_query if capture.info.kind == "decoder" else 0)
+    if positions <= backend.MAX_TOKENS:
+        return backend.experiment(
+            ask, name, lambda model, cap: run(model, cap, change, selection), _silent
+        )
+
+    def cost() -> float:
+        model = backend.store().model(ask.model, _silent)
+        return backend.cost(model, ask).seconds * positions / count
+
+    return slow.result(
+        "what_if",
+        ask,
+        name,
+        lambda model, cap, step: run(model, cap, change, selection),
+        cost=cost,
+        label="Run the model with this change",
     )
+
+
+def _silent(words: str, fraction: float | None) -> None:
+    pass
 
 
 def run(
@@ -69,7 +93,8 @@ def run(
     from attnviz.interventions.engine import answer
 
     started = time.perf_counter()
-    found = attnviz.run(model, interventions=[change], baseline=capture)
+    layers = [] if selection.layer is None else [selection.layer]
+    found = attnviz.run(model, interventions=[change], baseline=capture, layers=layers)
     seconds = time.perf_counter() - started
     assert selection.query is not None
     gone = Ablate(selection.layer, selection.head, selection.stack, queries=(selection.query,))

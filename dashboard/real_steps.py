@@ -47,6 +47,8 @@ def draw(selection: Selection, toy: Toy) -> None:
     if text == "own":
         selection = state.settle(capture)
         sidebar.place(selection, capture)
+        if taken := loading.beginning(selection, capture):
+            st.text(taken)
         _four_steps(selection, capture, toy, toy.depth)
     else:
         st.text(f"The text: {SENTENCE}")

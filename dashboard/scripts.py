@@ -121,17 +121,20 @@ table = pd.DataFrame({"1 - cosine": run.state_change})
 """
 
 
-def what_if_maps(of: str, most: int) -> str:
-    return _with(_MAPS, of=of, most=most)
+def what_if_maps(of: str, most: int, rows: tuple[int, int], keys: tuple[int, int]) -> str:
+    """`rows` and `keys`: the first position that is drawn, and the one after the last."""
+    return _with(_MAPS, of=of, most=most, rows=rows, keys=keys)
 
 
 _MAPS = """
 import numpy as np
 import pandas as pd
 
-before = run.baseline.head(head.layer, head.head, head.stack)
-first, second = getattr(before, of), getattr(head, of)
-both = before.allowed if of == "weights" else before.allowed & head.allowed
+before, drawn = run.baseline.head(head.layer, head.head, head.stack).rows(*rows), slice(*keys)
+after = head.rows(*rows)
+first, second = getattr(before, of)[:, drawn], getattr(after, of)[:, drawn]
+both = before.allowed if of == "weights" else before.allowed & after.allowed
+both = both[:, drawn]
 changed = both & (first != second)
 table = pd.DataFrame({"Before": first[changed], "After": second[changed]})
 table["Difference"] = table["After"] - table["Before"]

@@ -27,6 +27,7 @@ def result(
     *,
     cost: Callable[[], float],
     label: str,
+    note: str = "",
 ) -> Any:
     """The measurement where it was made before or is asked for now; else a button, and None.
 
@@ -36,13 +37,14 @@ def result(
         make: makes it, telling (done, total).
         cost: seconds it will take, asked only where the button is drawn.
         label: of the button; fixed words.
+        note: said after the cost; fixed words.
     """
     if backend.has_experiment(ask, name):
         return _made(ask, name, make, lambda done, total: None)
     slot = st.empty()
     with slot.container(horizontal=True, vertical_alignment="center"):
         clicked = st.button(label, key=f"{key}_start", on_click=state.touch)
-        st.text(f"Takes {seconds(cost())}.")
+        st.text(f"Takes {seconds(cost())}. {note}".strip())
     if not clicked:
         return None
     return watched(slot, key, ask, name, make)

@@ -6,6 +6,7 @@ falls back without a word on a bad value, cannot hold the text that ran apart fr
 typed, and puts a token's label where a position belongs.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,8 @@ from dashboard import backend
 from dashboard.selection import NAMES, Ignored, Selection, Shape, fit, read, start, write
 
 _KEY = "attnviz.session"
+_LONG = 8  # long texts that are remembered
+_Text = tuple[str, str, bool]  # a model, a text, and whether special tokens are added
 
 
 @dataclass
@@ -33,6 +36,8 @@ class _Session:
     touched: bool = False  # a widget was used since the address was last written
     agreed: set[str] = field(default_factory=set)  # models asked for by hand in this session
     stopped: set[str] = field(default_factory=set)  # models whose load the reader stopped
+    # texts over the limit of a page, as a model cuts them, with how many tokens they have
+    long: OrderedDict[_Text, int] = field(default_factory=OrderedDict)
 
 
 def _session() -> _Session:
@@ -102,10 +107,35 @@ def from_link() -> bool:
     return _session().from_link
 
 
+def begins(selection: Selection) -> int:
+    """How many tokens a text has of which this page takes the beginning; 0 where it takes all, or
+    where nobody has counted yet."""
+    if (page() or "") in backend.LONGEST:
+        return 0
+    return _session().long.get(_text(selection), 0)
+
+
+def take_beginning(selection: Selection, count: int) -> None:
+    """Remember that a text has so many tokens, more than a page takes."""
+    long = _session().long
+    long[_text(selection)] = count
+    while len(long) > _LONG:
+        long.popitem(last=False)
+
+
+def _text(selection: Selection) -> _Text:
+    return selection.model, selection.text, selection.special
+
+
 def settle(shape: Shape) -> Selection:
-    """The selection with every open or impossible choice filled in from what the capture has."""
+    """The selection with every open or impossible choice filled in from what the capture has.
+
+    On a page that takes the beginning of a text, a row beyond it gives way for this page only.
+    """
     session = _session()
     fitted, missing = fit(session.selection, shape)
+    if begins(session.selection):
+        missing = [item for item in missing if item.name not in ("query", "near")]
     if missing:
         drop: dict[str, Any] = {item.name: None for item in missing}
         session.selection = replace(session.selection, **drop)
@@ -148,7 +178,7 @@ def step(name: str, options: Sequence[int], by: int) -> None:
     """
     session = _session()
     value = getattr(session.selection, name)
-    if value is None and session.fitted is not None:
+    if value not in options and session.fitted is not None:
         value = getattr(session.fitted, name)
     place = options.index(value) if value in options else 0
     change(**{name: options[min(max(place + by, 0), len(options) - 1)]})
@@ -211,8 +241,14 @@ def publish() -> None:
 
 def _written(session: _Session) -> dict[str, str]:
     drawn, chosen = session.fitted, session.selection
-    same = drawn is not None and (drawn.model, drawn.text) == (chosen.model, chosen.text)
-    return write(chosen, drawn if same else None)
+    if drawn is None or (drawn.model, drawn.text) != (chosen.model, chosen.text):
+        return write(chosen)
+    return write(chosen, replace(drawn, query=_query(chosen, drawn)))
+
+
+def _query(chosen: Selection, drawn: Selection) -> int | None:
+    """The row that was chosen, which may lie beyond what a page takes of the text."""
+    return drawn.query if chosen.query is None else chosen.query
 
 
 def written() -> dict[str, str]:
@@ -221,7 +257,8 @@ def written() -> dict[str, str]:
     session = _session()
     chosen, drawn = session.selection, session.fitted
     if drawn is not None and (drawn.model, drawn.text) == (chosen.model, chosen.text):
-        chosen = replace(chosen, layer=drawn.layer, head=drawn.head, query=drawn.query)
+        query = _query(chosen, drawn)
+        chosen = replace(chosen, layer=drawn.layer, head=drawn.head, query=query)
     return write(chosen)
 
 

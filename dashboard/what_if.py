@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import place
+from dashboard import backend, place
 from dashboard.experiment import (
     CHANGES,
     COLDEST,
@@ -21,6 +22,9 @@ from dashboard.experiment_state import refuse, widget
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from attnviz.capture import Capture
     from attnviz.head import Head
     from attnviz.interventions import Intervention
@@ -34,7 +38,7 @@ class WhatIf:
     words: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Here:
     """What the controls of a change may look at."""
 
@@ -48,6 +52,13 @@ class _Here:
         assert self.selection.query is not None
         return self.selection.query
 
+    @cached_property
+    def weights(self) -> "NDArray[np.float32]":
+        """(key,) of the row that is read; of a long text, no more is worked out."""
+        if len(self.head.allowed) <= backend.MAX_TOKENS:
+            return self.head.weights[self.row]
+        return self.head.rows(self.row, self.row + 1).weights[0]
+
     def key(self, seen: list[int], help: str) -> int:
         """A picker of one key out of those seen; at first the heaviest of the row."""
         names = place.labels(self.head.key_tokens)
@@ -55,7 +66,7 @@ class _Here:
         if chosen is not None and chosen not in seen:
             refuse("key", None, "it is no token that can be chosen here")
         if chosen not in seen:
-            chosen = max(seen, key=lambda key: self.head.weights[self.row, key])
+            chosen = max(seen, key=lambda key: self.weights[key])
         return st.selectbox(
             "Key",
             seen,
@@ -216,7 +227,7 @@ def _set(here: _Here) -> WhatIf:
         max_value=1.0,
         step=0.1,
     )
-    row = here.head.weights[here.row].astype(np.float64)
+    row = here.weights.astype(np.float64)
     row[key] = 0
     rest = row.sum()
     if rest > 0:

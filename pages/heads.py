@@ -18,6 +18,8 @@ if capture is not None:
     sidebar.place(selection, capture, grid=False)
     notices.show_ignored(notice, state.ignored())
     st.text(heads.where(selection, capture))
+    if taken := loading.beginning(selection, capture):
+        st.text(taken)
     with notices.guard():
         heads.draw(selection, capture)
 with st.expander("How to read this"):

@@ -35,17 +35,22 @@ if capture is not None:
         st.text(place.where(selection, capture))
         st.space("stretch")
         export = st.container(width="content")
+    if taken := loading.beginning(selection, capture):
+        st.text(taken)
     ask = loading.ask_of(selection)
     head = backend.head(ask, selection.stack, selection.layer, selection.head)
     with notices.guard():
         asked = what_if.controls(experiment, selection, capture, head)
         if asked is not None:
-            found = outcome.outcome(ask, asked.change, selection, lambda words, fraction: None)
-            before_after.summary(asked.words, found, capture, selection)
-            before_after.draw(found, head, capture, selection, experiment)
-            shown = (ask, selection, asked.change)
-            with export:
-                export_panel.draw("what_if", exports.what_if, shown)
+            found = outcome.outcome(ask, capture, asked.change, selection)
+            if found is None:
+                st.text(asked.words)
+            else:
+                before_after.summary(asked.words, found, capture, selection)
+                before_after.draw(found, head, capture, selection, experiment)
+                shown = (ask, selection, asked.change)
+                with export:
+                    export_panel.draw("what_if", exports.what_if, shown)
     st.header("Which head matters here", anchor=False)
     with notices.guard():
         sweep.sweep(experiment, selection, capture)

@@ -91,8 +91,10 @@ def test_the_guide_says_the_limits_that_there_are():
         "parameters of a model": [f"{h.max_parameters / 1e6:,.0f} million" for h in (own, hosted)],
         "models in memory": [f"{h.max_models}" for h in (own, hosted)],
         "characters, tokens of a text": [
-            f"{h.max_characters:,}, {h.longest:,} on Explore, {h.max_tokens:,} elsewhere"
-            for h in (own, hosted)
+            f"{own.max_characters:,} and {own.longest:,}; Misconceptions and How it works take the "
+            f"first {own.max_tokens:,}",
+            f"{hosted.max_characters:,} and {hosted.longest:,} on Explore; other pages take the "
+            f"first {hosted.max_tokens:,}",
         ],
         "captures, and what is worked out from them": [
             f"{h.max_capture_bytes / 1e6:,.0f} MB" for h in (own, hosted)

@@ -27,6 +27,7 @@ class _Sides:
     keys: Sequence[str]
     cell: float
     name: str = ""
+    origin: tuple[int, int] = (0, 0)
 
     @property
     def width(self) -> int:
@@ -56,7 +57,9 @@ class _Sides:
 
     def _axis(self, names: str, count: int, title: str) -> alt.Axis:
         if self.cell < _READABLE:
-            return alt.Axis(title=title, format="d", tickMinStep=1, tickCount=6, grid=False)
+            first = self.origin[1 if names == "to_names" else 0]
+            number = f"format(datum.value+{first},'d')"
+            return alt.Axis(title=title, labelExpr=number, tickMinStep=1, tickCount=6, grid=False)
         return alt.Axis(
             title=None,
             values=list(range(count)),
@@ -83,6 +86,7 @@ def heat(
     keys: Sequence[str],
     row: int | None = None,
     side: int = SIDE,
+    origin: tuple[int, int] = (0, 0),
 ) -> alt.LayerChart:
     """The matrix in colours, query 0 at the top; two maps with the same ends can be compared.
 
@@ -94,6 +98,7 @@ def heat(
         queries, keys: labels, shown as they are where there is room for them.
         row: the row that is outlined.
         side: pixels of the picture.
+        origin: the positions, in the text, of the first query and of the first key.
 
     >>> names = ["a", "b"]
     >>> ends = {"low": 0, "high": 1}
@@ -102,7 +107,7 @@ def heat(
     >>> len(chart.layer)
     1
     """  # fmt: skip
-    layers, sides = _map(values, shown, colours, low, high, queries, keys, row, side)
+    layers, sides = _map(values, shown, colours, low, high, queries, keys, row, side, origin=origin)
     return _dressed(
         alt.layer(*layers)
         .add_params(*sides.labels())
@@ -154,9 +159,10 @@ def _map(
     row: int | None = None,
     side: int = SIDE,
     name: str = "",
+    origin: tuple[int, int] = (0, 0),
 ) -> tuple[list[alt.Chart], _Sides]:
     cell = min((side - _ROOM) / max(values.shape), _LARGEST)
-    sides = _Sides(queries, keys, cell, name)
+    sides = _Sides(queries, keys, cell, name, origin)
     make = _image if int(shown.sum()) > MAX_RECTS else _rects
     layers = make(values, shown, colours, (low, high), sides)
     if row is not None:

@@ -16,6 +16,7 @@ from attnviz.capture.recording import Recording
 from attnviz.capture.refusals import by_name
 from attnviz.capture.result import Capture
 from attnviz.errors import CaptureFailed, UnsupportedModel
+from attnviz.models.placement import input_device
 from attnviz.tokens import tokens_of_ids
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def run(hf: nn.Module, forward: Mapping[str, Any], *, gradients: bool = False) -
     would be gigabytes."""
     names = inspect.signature(hf.forward).parameters
     extra: dict[str, Any] = {"use_cache": False, "logits_to_keep": 1, "return_dict": True}
-    device = next(hf.parameters()).device
+    device = input_device(hf)
     moved = {name: v.to(device) if isinstance(v, Tensor) else v for name, v in forward.items()}
     given = {name: v for name, v in extra.items() if name in names and name not in moved}
     with torch.set_grad_enabled(gradients):

@@ -200,7 +200,8 @@ def hidden(numbers: Tensor) -> Tensor:
 def _same(vectors: Tensor, mixed: Tensor) -> bool:
     if vectors.numel() != mixed.numel():
         return False
-    return torch.equal(vectors.reshape(-1), mixed.reshape(-1))
+    # a model's parts may lie on different devices
+    return torch.equal(vectors.reshape(-1).to(mixed.device), mixed.reshape(-1))
 
 
 def in_pieces(name: str) -> UnsupportedModel:

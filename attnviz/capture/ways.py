@@ -23,6 +23,7 @@ from attnviz.capture.loan import PREFIX, attention_of, borrow
 from attnviz.capture.recording import Recording
 from attnviz.capture.stack import Places
 from attnviz.errors import AttnvizError, UnsupportedModel
+from attnviz.models.placement import input_device
 
 PROBE_TOKENS = 12
 
@@ -141,7 +142,7 @@ def outputs(hf: nn.Module, forward: Mapping[str, Tensor]) -> Tensor:
     """The first output of a forward pass: logits or hidden states, float32."""
     names = inspect.signature(hf.forward).parameters
     extra = {"use_cache": False, "return_dict": True}
-    device = next(hf.parameters()).device
+    device = input_device(hf)
     moved = {name: value.to(device) for name, value in forward.items()}
     with torch.no_grad():
         output = hf(**moved, **{name: value for name, value in extra.items() if name in names})

@@ -25,6 +25,7 @@ from attnviz.capture.block import Block, numpy
 from attnviz.capture.projected import plain_name
 from attnviz.errors import UnsupportedModel
 from attnviz.interventions.shortcut import layer_outputs, layers_of
+from attnviz.models.placement import is_spread
 from attnviz.softmax import Array
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def direct_path(
     layers = layers_of(model.hf, capture)
     if capture.info.kind != "decoder" or unembedding is None or capture.logits is None:
         raise _none("The logits of this model are not read off the residual stream of a decoder.")
+    if is_spread(model.hf):
+        raise _none("The model is spread over devices, so its last layer cannot be run apart.")
     if layers is None:
         raise _none("The layers of this model are not one list, so its stream cannot be followed.")
     parts = _parts(model.hf, capture, layers, unembedding.weight.shape[1])

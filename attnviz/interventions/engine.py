@@ -23,7 +23,7 @@ from attnviz.interventions.shortcut import (
     can_skip_positions,
     holds_outputs,
     later_positions,
-    layers_of,
+    layers_to_skip,
     shadow,
 )
 from attnviz.softmax import Array
@@ -127,7 +127,7 @@ def extent(model: "LoadedModel", baseline: Capture, whatif: WhatIf) -> tuple[int
     first = min((one.first_query for one in whatif), default=0)
     layer = min((0 if one.layer is None else one.layer for one in whatif), default=0)
     positions = first if _can_skip(model, baseline) else 0
-    later = layers_of(model.hf, baseline) and holds_outputs(model.hf, baseline, positions)
+    later = layers_to_skip(model.hf, baseline) and holds_outputs(model.hf, baseline, positions)
     return positions, layer if later else 0
 
 
@@ -216,7 +216,7 @@ def alone(
 def from_layer(
     hf: nn.Module, baseline: Capture, layer: int, first: int = 0, batch: int = 1
 ) -> nn.Module:
-    path = layers_of(hf, baseline)
+    path = layers_to_skip(hf, baseline)
     return shadow(hf, baseline, path, layer, first, batch) if path and layer else hf
 
 

@@ -19,6 +19,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 from attnviz.capture.forward import run
 from attnviz.capture.loan import borrow
 from attnviz.capture.result import Capture
+from attnviz.models.placement import is_spread
 
 # of each baseline: the position from which its layers' outputs are known, and these
 _outputs: WeakKeyDictionary[Capture, tuple[int, list[Any]]] = WeakKeyDictionary()
@@ -80,6 +81,12 @@ def layers_of(hf: nn.Module, baseline: Capture) -> str | None:
             return None
         paths.add(found[1])
     return paths.pop() if len(paths) == 1 else None
+
+
+def layers_to_skip(hf: nn.Module, baseline: Capture) -> str | None:
+    """The same, where a shadow can stand in for the model: not where hooks bring the weights, for
+    these hold on to the modules that they were put on."""
+    return None if is_spread(hf) else layers_of(hf, baseline)
 
 
 def shadow(

@@ -1,8 +1,9 @@
 """Loading a model from a name, or taking one that is there already."""
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from attnviz.models import architecture, checkpoint, fetch, source
 from attnviz.models.loaded import LoadedModel, describe
 
 Progress = Callable[[str, float | None], None]
+DeviceMap = str | dict[str, Any] | None
 
 # One object for all who ask for the same thing at once. The registry holds nothing alive: when the
 # last user lets go of a model, its memory is free.
@@ -32,6 +34,7 @@ def load(
     *,
     dtype: str | Any = None,
     revision: str | None = None,
+    device_map: DeviceMap = None,
     progress: Progress | None = None,
     cache_dir: str | Path | None = None,
     allow_folders: bool = True,
@@ -46,8 +49,12 @@ def load(
     not remembered.
 
     dtype: None for "float32", or "bfloat16", "float16", "float64", "auto" (the checkpoint's
-    own), or a torch dtype. revision: a branch, tag or commit of a Hub model. progress: called
-    with plain words and a fraction from 0 to 1, or None where the length is unknown. cache_dir:
+    own), or a torch dtype. revision: a branch, tag or commit of a Hub model. device_map: for a
+    model larger than one device, where its parts go, in the words of accelerate: "auto", or
+    {module: device, "cpu" or "disk"}. Captures and what-ifs give the same numbers; what-ifs take
+    longer, and a capture holds every layer's output projection in memory. None: the processor.
+    progress: called with plain words and a fraction from 0 to 1, or None where the length is
+    unknown. cache_dir:
     where downloads are kept, in place of the usual cache folder. allow_folders: off, a folder is
     refused without a look at the disk. max_parameters: refuse a larger model before its weights
     are touched. admit: called with the bytes that the model's numbers take in memory, before
@@ -68,13 +75,19 @@ def load(
             "Only models of the Hub have revisions.",
             "Leave the revision out.",
         )
+    if device_map is not None and origin.entry is not None and origin.entry.wheel is None:
+        raise BadInput(
+            f"The model {origin.name!r} cannot be spread over devices.",
+            "It is written by code, and has a few thousand parameters.",
+            "Leave device_map out.",
+        )
     wanted = _dtype_name(dtype)
     report = progress or _silent
     with _GUARD:
         fetching = _FETCHING.setdefault(str(origin.folder or origin.name), threading.Lock())
     with _turn(fetching, report):
         limits = _Limits(max_parameters, wanted, admit, make_room)
-        return _load(origin, wanted, revision, report, cache_dir, limits)
+        return _load(origin, wanted, revision, device_map, report, cache_dir, limits)
 
 
 @dataclass(frozen=True)
@@ -124,6 +137,7 @@ def _load(
     origin: source.Source,
     dtype: str,
     revision: str | None,
+    device_map: DeviceMap,
     report: Progress,
     cache_dir: str | Path | None,
     limits: _Limits,
@@ -154,9 +168,11 @@ def _load(
         pinned = f"content:{checkpoint.digest(folder)}"
     limits.reading(folder)
     return _shared(
-        (origin.name, str(folder), pinned, dtype),
+        (origin.name, str(folder), pinned, dtype, str(device_map)),
         report,
-        lambda: _from_folder(folder, origin.name, pinned, dtype, report, limits.max_parameters),
+        lambda: _from_folder(
+            folder, origin.name, pinned, dtype, device_map, report, limits.max_parameters
+        ),
     )
 
 
@@ -201,6 +217,7 @@ def _from_folder(
     name: str,
     revision: str,
     dtype: str,
+    device_map: DeviceMap,
     report: Progress,
     max_parameters: int | None,
 ) -> LoadedModel:
@@ -210,13 +227,17 @@ def _from_folder(
     if checkpoint.carries_code(raw):
         notes.append("The model brings code of its own; it was not run. The library's was used.")
     report("Reading the weights", None)
-    with checkpoint.safe_view(folder, raw) as view:
-        hf, missing = _read_weights(cls, view, config, dtype)
+    with ExitStack() as stack:
+        view = stack.enter_context(checkpoint.safe_view(folder, raw))
+        hf, missing = _read_weights(cls, view, config, dtype, device_map)
         if missing and not any(_in_body(key, hf) for key in missing):
             # Nothing random is shown: without its own head a model is loaded without one.
             notes.append("The checkpoint lacks the model's head, so it makes no predictions.")
-            hf, missing = _read_weights(architecture.body_of(config), view, config, dtype)
+            body = architecture.body_of(config)
+            hf, missing = _read_weights(body, view, config, dtype, device_map)
         tokenizer, remark = _read_tokenizer(view, config)
+        if device_map is not None:  # what is left on disk is read from the view, again and again
+            weakref.finalize(hf, stack.pop_all().close)
     if missing:
         raise ModelRefused(
             "The model's weights do not fit its config.",
@@ -235,7 +256,9 @@ def _in_body(key: str, hf: Any) -> bool:
     return hf.base_model is hf or key.startswith(f"{hf.base_model_prefix}.")
 
 
-def _read_weights(cls: Any, view: Path, config: Any, dtype: str) -> tuple[Any, list[str]]:
+def _read_weights(
+    cls: Any, view: Path, config: Any, dtype: str, device_map: DeviceMap
+) -> tuple[Any, list[str]]:
     """The model, and the names of weights that it should have and the files do not."""
     try:
         hf, info = cls.from_pretrained(
@@ -243,6 +266,7 @@ def _read_weights(cls: Any, view: Path, config: Any, dtype: str) -> tuple[Any, l
             config=config,
             attn_implementation=architecture.attention_of(cls),
             dtype=dtype if dtype == "auto" else _torch_dtype(dtype),
+            device_map=device_map,
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
@@ -254,6 +278,12 @@ def _read_weights(cls: Any, view: Path, config: Any, dtype: str) -> tuple[Any, l
                 "The model does not fit into memory.",
                 "The system gave no more while its weights were read.",
                 "Choose a smaller model, or run attnviz where there is more memory.",
+            ) from error
+        if device_map is not None:
+            raise BadInput(
+                "The model could not be spread as device_map says.",
+                f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+                "Name each part of the model, and devices that this machine has.",
             ) from error
         raise ModelRefused(
             "The model's weights could not be loaded.",

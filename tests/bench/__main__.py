@@ -27,6 +27,7 @@ from tests.bench.growth import growth
 from tests.bench.pages import felt, longest, pages
 from tests.bench.peers import peers
 from tests.bench.report import Report, without_paths
+from tests.bench.surveys import surveys
 from tests.bench.what_ifs import what_ifs
 
 MODEL = "smollm2-135m"
@@ -45,6 +46,7 @@ def main(lengths: list[int], *, everything: bool, beside_peers: bool, write: boo
     model = attnviz.load(MODEL)
     sections: dict[str, Callable[[], object]] = {"lines": lambda: _lines(report, model, lengths)}
     if not lengths:
+        sections["surveys"] = lambda: surveys(report, model, everything=everything)
         sections["the browser"] = lambda: felt(report, model, (64, 256) if everything else (256,))
         sections["pages"] = lambda: pages(report, model)
     if beside_peers:

@@ -1,26 +1,36 @@
-"""A survey against what one would write by hand: a loop over output_attentions, text by text.
-
-The loop works out the values of the measures alone, one head after another, straight from their
-definitions. It has no nulls, no ceilings, no quantiles, no examples, and no length of outputs,
-which no attention matrix tells; the survey has all of them in its time.
-"""
+"""Surveys: against a plain loop over output_attentions, in memory, and on two of Ray's workers."""
 
 import copy
+import os
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 from attnviz.survey.corpus import Text
-from attnviz.survey.part import examine
+from attnviz.survey.part import SIZE, examine
 from tests.bench import passage
 from tests.bench.paired import paired
-from tests.bench.report import Reach, Table
+from tests.bench.plain_loop import measured
+from tests.bench.process import ROOT
+from tests.bench.report import Reach, Report, Table, size
 
-TEXTS, ROUNDS = 2, 3
-_REACH = {256: 1 / 1.5, 1024: 1 / 3}
+LENGTHS = {256: 1 / 1.5, 1024: 1 / 3}
+"""Tokens of a text, and what a survey's time must be as a part of the loop's."""
+ROUNDS = 5
+FEW, MANY = 100, 2_000
+RAY_TOKENS, RAY_PARTS = 64, 8
+
+
+def surveys(report: Report, model: Any, *, everything: bool) -> None:
+    table = report.table("Surveys")
+    for length in LENGTHS:
+        against_a_plain_loop(table, model, length)
+    memory(table)
+    if everything:
+        on_ray(table, model)
 
 
 def against_a_plain_loop(table: Table, model: Any, length: int) -> None:
@@ -28,60 +38,69 @@ def against_a_plain_loop(table: Table, model: Any, length: int) -> None:
     plain = copy.deepcopy(model.hf)
     plain.set_attn_implementation("eager")
     text = passage.text(model.tokenizer, length)
-    texts = [Text(number, f"text {number}", text) for number in range(TEXTS)]
-
-    def loop() -> Any:
-        return [by_hand(plain, model.tokenizer, one.text) for one in texts]
-
-    def survey() -> Any:
-        return examine(model, texts, max_tokens=length, most=5)
-
-    times = paired(loop, survey, rounds=ROUNDS)
-    reach = Reach(_REACH[length], length) if length in _REACH else None
+    texts = [Text(number, f"text {number}", text) for number in range(max(1, 512 // length))]
+    times = paired(
+        lambda: [measured(plain, model.tokenizer, one.text) for one in texts],
+        lambda: examine(model, texts, max_tokens=length, most=5),
+        rounds=ROUNDS,
+    )
+    reach = Reach(LENGTHS[length], length)
     table.ratio("survey / plain loop over output_attentions: time", length, times, reach)
 
 
-def by_hand(plain: Any, tokenizer: Any, text: str) -> dict[str, np.ndarray]:
-    """{measure: (layer, head)} of one text, from all its attention matrices."""
-    ids = tokenizer(text, return_tensors="pt")["input_ids"]
-    with torch.no_grad():
-        output = plain(ids, output_attentions=True, use_cache=False, logits_to_keep=1)
-    tokens = ids[0].numpy()
-    layers = [_of_layer(layer[0].numpy(), tokens) for layer in output.attentions]
-    return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
+def memory(table: Table, many: int = MANY) -> None:
+    """The most memory of a survey of many texts, as a multiple of that of few."""
+    few, more = (peak(texts) for texts in (FEW, many))
+    what = f"planted circuit, {many:,} texts / {FEW} texts: most memory"
+    table.value(what, 0, more / few, "x", Reach(1.05), detail=f"{size(more)}, {size(few)}")
 
 
-def _of_layer(weights: np.ndarray, tokens: np.ndarray) -> dict[str, np.ndarray]:
-    """{measure: (head,)}; weights (head, query, key)."""
-    count = len(tokens)
-    query, key = np.arange(count)[:, None], np.arange(count)[None, :]
-    earlier = key < query
-    same = (tokens[:, None] == tokens[None, :]) & earlier
-    after = (tokens[:, None] == np.concatenate([[-1], tokens[:-1]])[None, :]) & earlier
-    masks = {"same_token": same, "duplicate_token": same, "induction": after}
-    found: dict[str, list[float]] = {}
-    for head in weights:
-        for name, mask in masks.items():
-            rows = mask.any(axis=1)
-            found.setdefault(name, []).append(float((head * mask).sum(axis=1)[rows].mean()))
-        found.setdefault("first_token", []).append(float(head[1:, 0].mean()))
-        found.setdefault("previous_token", []).append(float(np.diagonal(head, -1).mean()))
-        entropy = -(head * np.log(head + 1e-30)).sum(axis=1)
-        found.setdefault("entropy", []).append(float(entropy.mean()))
-        most = np.log(np.arange(2, count + 1))
-        found.setdefault("focus", []).append(float((1 - entropy[1:] / most).mean()))
-        distance = (head * (query - key)).sum(axis=1)
-        found.setdefault("distance", []).append(float(distance.mean()))
-    return {name: np.array(values) for name, values in found.items()}
+def peak(texts: int) -> int:
+    """Bytes of a fresh process at most, that surveys the planted circuit over so many texts."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "tests.bench.surveys", str(texts), out]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1])
 
 
-def memory_of(texts: int, folder: Path | None = None) -> int:
-    """Bytes at most of a survey of the planted circuit over so many texts; for a fresh process."""
+def on_ray(table: Table, model: Any) -> None:
+    """Texts a second of two workers of one thread each, as a multiple of one's."""
+    what = "survey on Ray, two workers / one: texts a second"
+    if (os.cpu_count() or 1) < 2:
+        table.missing(what, RAY_TOKENS, "the machine has one core.")
+        return
+    one, two = (rate(model, workers) for workers in (1, 2))
+    detail = f"{two:.2f} and {one:.2f} texts a second"
+    table.value(what, RAY_TOKENS, two / one, "x", detail=detail)
+    reached = "yes" if two / one >= 1.6 else "no"
+    table.note(f"{what} must be at least 1.6 x, on two cores. Reached: {reached}.")
+
+
+def rate(model: Any, workers: int) -> float:
+    """Texts a second, from when each worker has had its first part: it was loading before."""
+    from attnviz.survey import survey
+
+    os.environ["RAY_worker_niceness"] = "0"  # beside other work, workers would get no turn
+    text = passage.text(model.tokenizer, RAY_TOKENS)
+    done: list[float] = []
+    with tempfile.TemporaryDirectory() as out:
+        survey(
+            model.info.name,
+            [text] * (SIZE * RAY_PARTS),
+            out,
+            engine="ray",
+            workers=workers,
+            progress=lambda _: done.append(time.perf_counter()),
+        )
+    return SIZE * (len(done) - workers) / (done[-1] - done[workers - 1])
+
+
+if __name__ == "__main__":
     import resource
 
     from attnviz.survey import survey
     from attnviz.survey.probes import probe_texts
 
-    out = folder or Path(tempfile.mkdtemp())
-    survey("planted-circuit", probe_texts(texts), out)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    survey("planted-circuit", probe_texts(int(sys.argv[1])), Path(sys.argv[2]))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(most * (1 if sys.platform == "darwin" else 1024))

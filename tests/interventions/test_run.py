@@ -195,7 +195,7 @@ def test_running_only_what_can_change_gives_what_a_full_run_gives(pair, what, mo
     loaded, baseline = pair
     short = attnviz.run(loaded, interventions=WHATIFS[what], baseline=baseline)
     many = effects(loaded, baseline, [WHATIFS[what]] * 2)
-    monkeypatch.setattr(engine, "layers_of", lambda hf, baseline: None)
+    monkeypatch.setattr(engine, "layers_to_skip", lambda hf, baseline: None)
     monkeypatch.setattr(engine, "_can_skip", lambda model, baseline: False)
     full = attnviz.run(loaded, interventions=WHATIFS[what], baseline=baseline)
     assert (full.from_layer, full.from_position) == (0, 0)

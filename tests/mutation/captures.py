@@ -178,7 +178,7 @@ READING = (
     broken(
         "a projection is found by its shape",
         "capture/recording.py",
-        "return torch.equal(vectors.reshape(-1), mixed.reshape(-1))",
+        "return torch.equal(vectors.reshape(-1).to(mixed.device), mixed.reshape(-1))",
         "return True",
         _BRIDGE + "a_hybrid_keeps_its_own_layer_numbers",
     ),

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -127,6 +128,7 @@ def store() -> Store:
         max_bytes=HOST.max_capture_bytes,
         size=lambda model, ask: _sizes(model, ask)[0],
         admit=_admit_run,
+        during=(lambda model: mapped.sparing([model])) if HOST.hosted else nullcontext,
         idle=mapped.give_back if HOST.hosted else lambda models: None,
     )
 
@@ -149,8 +151,8 @@ def _admit_run(model: "LoadedModel", ask: Ask, freed: int) -> None:
     more were free."""
     now = memory.read(HOST.memory) if HOST.hosted else None
     if now is not None:
-        # Pages of the weights that were given back come in again with the run.
-        needed = _sizes(model, ask)[1] + mapped.absent([model])
+        # Pages of the weights that were given back come in again with the run, some at a time.
+        needed = _sizes(model, ask)[1] + min(mapped.absent([model]), mapped.AT_ONCE)
         if needed > now.free + freed:
             raise memory.too_little("for this run", needed, now)
 

@@ -13,8 +13,10 @@ Hub's cache names files by their hashes.
 import ctypes
 import mmap
 import re
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ from dashboard import heap
 
 _SMAPS = Path("/proc/self/smaps")
 _DONT_NEED = 4  # MADV_DONTNEED of mman.h
+AT_ONCE = 192 * 2**20
+"""Bytes of a model's pages that are in memory during a run under `sparing`, with room to spare."""
+_EACH = 0.02  # seconds between two times of letting go
 _RANGE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +/.*\n")
 
 
@@ -63,14 +68,51 @@ def give_back(models: Iterable[Any]) -> None:
     The weights are held until the end. Memory that nobody holds may be somebody else's by the time
     it is given back.
     """
-    madvise = heap.library_function("madvise")
-    if madvise is None:
+    _let_go(_wholes(models))
+
+
+@contextmanager
+def sparing(models: Iterable[Any]) -> Iterator[None]:
+    """Let go of these models' pages over and over while a run of theirs lasts.
+
+    A pass touches most weights once, one layer after the other, so what was touched is not needed
+    again in it: a run has a part of the file in memory, and not the whole.
+    """
+    wholes, done = _wholes(models), threading.Event()
+
+    def work() -> None:
+        while not done.wait(_EACH):
+            _let_go(wholes)
+
+    if not wholes:
+        yield
         return
+    thread = threading.Thread(target=work, name="sparing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _wholes(models: Iterable[Any]) -> list[tuple[_Piece, int, int]]:
+    """The whole pages in each weight of a mapping that is still the file's: start and bytes. The
+    weight is in it, to be held as long as its pages are spoken of."""
+    found = []
     for piece, one in _placed(models):
         start = -(-piece.start // mmap.PAGESIZE) * mmap.PAGESIZE
         end = piece.end // mmap.PAGESIZE * mmap.PAGESIZE
-        if one is not None and one.present and not one.changed and start < end:
-            madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _DONT_NEED)
+        if one is not None and not one.changed and start < end:
+            found.append((piece, start, end - start))
+    return found
+
+
+def _let_go(wholes: list[tuple[_Piece, int, int]]) -> None:
+    madvise = heap.library_function("madvise")
+    if madvise is not None:
+        for _, start, size in wholes:
+            madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _DONT_NEED)
 
 
 def _placed(models: Iterable[Any]) -> list[tuple[_Piece, _Mapping | None]]:

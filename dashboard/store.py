@@ -6,6 +6,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +79,7 @@ class Store:
         max_entries: int = 512,
         size: Callable[..., int] = lambda model, options: 0,
         admit: Callable[..., None] = lambda model, options, freed: None,
+        during: Callable[[Any], AbstractContextManager[None]] = nullcontext,
         idle: Callable[[list[Any]], None] = lambda models: None,
     ) -> None:
         """
@@ -88,11 +90,12 @@ class Store:
             size: bytes that a capture of a model on these options will take.
             admit: takes a model, options and bytes that could be freed for such a run; raises
                 TooLarge where there is no memory for it even so.
+            during: takes a model, and gives what is to surround each of its runs.
             idle: takes the models that are held; called after a run that nobody waits behind,
                 while nothing loads.
         """
         self._load, self._capture, self._size = load, capture, size
-        self._admit, self._idle = admit, idle
+        self._admit, self._during, self._idle = admit, during, idle
         self._max_models, self._max_bytes, self._max_entries = max_models, max_bytes, max_entries
         self._models: OrderedDict[str, Any] = OrderedDict()
         self._held: OrderedDict[Hashable, _Held] = OrderedDict()
@@ -357,7 +360,8 @@ class Store:
                 model = mine.pop() if mine else self._models.get(model_name)
             if model is None:
                 raise _MadeWay
-            return make(model)
+            with self._during(model):
+                return make(model)
 
         back = False
         while True:

@@ -1,6 +1,8 @@
 """Memory as the system's books give it, made up here as files."""
 
 import mmap
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -178,6 +180,31 @@ def test_the_books_are_read_to_their_end_before_anything_goes(blob, monkeypatch)
     monkeypatch.setattr(heap, "library_function", lambda name: lambda *_: steps.append("given"))
     mapped.give_back([model])
     assert steps == ["read", "given"]
+
+
+def test_during_a_run_a_part_of_the_weights_is_in_memory_at_a_time(blob):
+    model = model_of(weights_of(blob))
+    (held,) = model.hf.parameters()
+    pieces = held.view(8, -1)
+    most, total = 0, 0.0
+    with mapped.sparing([model]):
+        for piece in pieces:
+            total += piece.double().sum().item()
+            most = max(most, mapped.present([model]))
+            time.sleep(0.1)
+        names = [thread.name for thread in threading.enumerate()]
+        assert "sparing" in names
+    assert most < 3 * MIB and total == held.double().sum().item()
+    assert "sparing" not in [thread.name for thread in threading.enumerate()]
+    assert mapped.present([model]) > 7 * MIB, "after the run nothing is taken any more"
+
+
+def test_a_run_that_fails_ends_the_letting_go_too(blob):
+    with pytest.raises(ValueError), mapped.sparing([model_of(weights_of(blob))]):
+        raise ValueError
+    assert "sparing" not in [thread.name for thread in threading.enumerate()]
+    with mapped.sparing([model_of(torch.zeros(10))]):  # read, not mapped
+        assert "sparing" not in [thread.name for thread in threading.enumerate()]
 
 
 @pytest.mark.parametrize("line", ["Anonymous:        4 kB", "Swap:             4 kB"])

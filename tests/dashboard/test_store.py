@@ -5,6 +5,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -567,3 +568,24 @@ def test_what_is_laid_aside_outlasts_its_model_within_the_bound_and_goes_with_it
     assert store.aside("none", lambda: FakeCapture(None, 1), lambda value: value) is not None
     alone = store.aside("own", lambda: "with all the rest", lambda value: value[:4])
     assert alone == "with"
+
+
+def test_every_run_of_a_model_is_surrounded_and_nothing_else_is():
+    seen = []
+
+    @contextmanager
+    def during(model):
+        seen.append(model.name)
+        yield
+        seen.append("end")
+
+    store = Store(
+        lambda name, tell: FakeModel(name),
+        lambda model, options: seen.append("run") or FakeCapture(model),
+        max_models=1, max_bytes=100, during=during,
+    )  # fmt: skip
+    store.capture("m", "text", quiet)
+    store.extra("m", "text", "x", lambda capture: seen.append("extra"), quiet)
+    store.result("m", "text", "y", lambda model, capture: seen.append("result"), quiet)
+    store.probe("m", "z", lambda model: seen.append("probe"), quiet)
+    assert seen == ["m", "run", "end", "extra", "m", "result", "end", "m", "probe", "end"]

@@ -82,18 +82,14 @@ class Heads:
     def means(self, start: NDArray[np.int_], stop: NDArray[np.int_]) -> Array:
         """(head, row, d_v): the mean value from one key up to another, (1 | head, row) each; 0
         where there is none between."""
-        own = len(start) > 1
-        of = self._reads[:, None] if own else np.arange(len(self._running))[:, None]
-        total = self._running[of, stop] - self._running[of, start]
-        mean = (total / np.maximum(stop - start, 1)[..., None]).astype(np.float32)
-        return mean if own else mean[self._reads]
-
-    @cached_property
-    def _running(self) -> NDArray[np.float64]:
-        """(kv_head, key + 1, d_v): the values before each key, added up."""
         assert self._v is not None
         before = np.zeros((len(self._v), 1, self._v.shape[-1]))
-        return np.concatenate([before, self._v.cumsum(axis=1, dtype=np.float64)], axis=1)
+        running = np.concatenate([before, self._v.cumsum(axis=1, dtype=np.float64)], axis=1)
+        own = len(start) > 1
+        of = self._reads[:, None] if own else np.arange(len(running))[:, None]
+        total = running[of, stop] - running[of, start]
+        mean = (total / np.maximum(stop - start, 1)[..., None]).astype(np.float32)
+        return mean if own else mean[self._reads]
 
     @cached_property
     def _through(self) -> Array:
@@ -130,13 +126,10 @@ class Heads:
         keys, head = np.maximum(stop - start, 1), np.arange(self.block.heads)[:, None]
         level = np.frexp(keys)[1] - 1  # the largest power of 2 that is not more than the keys
         first = np.minimum(start, self.block.keys - keys)
-        ends = (
-            self._doubled[level, head, first],
-            self._doubled[level, head, first + keys - 2**level],
-        )
+        doubled = self._doubled()
+        ends = doubled[level, head, first], doubled[level, head, first + keys - 2**level]
         return np.where(stop > start, np.maximum(*ends), 0)
 
-    @cached_property
     def _doubled(self) -> Array:
         """(level, head, key): the longest value of 2**level keys from each key on."""
         levels = [self.value_norms]

@@ -136,6 +136,7 @@ def profile(
     for done, _ in enumerate(steps, start=1):
         if progress:
             progress(done, len(pieces) * len(sums.heads))
+    sums.finish()
     dealt = sums.means("dealt", "dealt_counted")
     return HeadProfile(
         stack=sums.stack,

@@ -55,6 +55,7 @@ class Sums:
         self._ids = [_dealt(self.key_ids, fixed, seed) for seed in deals]
         shape = (len(self.names), max(b.layer for b in blocks) + 1, self.most_heads)
         self._sums = {kind: np.zeros(shape) for kind in _KINDS}
+        self._runs: dict[Heads, list[tuple[NDArray, NDArray, Mask]]] = {}
 
     def take(self, rows: NDArray[np.int_]) -> Iterator[None]:
         """Add these rows of every layer to the sums, a layer at a time."""
@@ -92,9 +93,12 @@ class Sums:
             part = entropy / np.where(most > 0, most, 1)
             add("focus", yard.attends & (most > 0), values=1 - part, ceilings=np.ones_like(part))
         if "output_norm" in self._measures and piece.output is not None and heads.projects:
-            values, even = heads.norms(piece.output), yard.even_norms(heads)
-            longest = yard.longest(heads)
-            add("output_norm", yard.attends, values=values, even=even, ceilings=longest)
+            norms = {"values": heads.norms(piece.output)}
+            if yard.runs is None:
+                norms |= {"even": yard.even_norms(heads), "ceilings": yard.longest(heads)}
+            else:
+                self._runs.setdefault(heads, []).append((*yard.runs, yard.attends))
+            add("output_norm", yard.attends, **norms)
 
     def _add_shares(self, heads: Heads, piece: Piece, yard: Yardstick) -> None:
         own, names = len(self._shares), list(self._shares)
@@ -106,6 +110,17 @@ class Sums:
         for kind, deals in (("dealt", found[own:]), ("dealt_counted", yard.reached[own:])):
             by_deal = deals.reshape(len(self._ids), len(self.by_token), deals.shape[-1])
             self._to(kind, self.by_token, heads, by_deal.sum(axis=0))
+
+    def finish(self) -> None:
+        """Add what rows that look at one run of keys may come to: of all rows of a layer at once,
+        for it takes sums over all keys, too many to be kept for every layer."""
+        for heads, runs in self._runs.items():
+            start, stop, attends = (np.concatenate(one, axis=-1) for one in zip(*runs, strict=True))
+            even, longest = heads.norms(heads.means(start, stop)), heads.longest(start, stop)
+            for kind, rows in (("even", even), ("ceilings", longest)):
+                sums = np.where(attends, rows, 0).sum(axis=-1)
+                self._to(kind, ["output_norm"], heads, sums)
+        self._runs.clear()
 
     def _to(self, kind: str, names: Sequence[str], heads: Heads, sums: NDArray) -> None:
         """Add (name, 1 | head) sums of a layer."""

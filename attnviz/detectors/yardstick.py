@@ -60,6 +60,8 @@ class Yardstick:
         attends: (1 | head, row) the rows that are real and attend to something.
         log_keys: (1 | head, row) the entropy of even attention.
         met: (target, 1 | head, row) the rows that may look at what is sought.
+        runs: (1 | head, row) the first key of each row and the one after its last, where each may
+            look at one run of keys; None where one has a gap.
     """
 
     def __init__(self, allowed: Mask, targets: Targets) -> None:
@@ -127,13 +129,10 @@ class Yardstick:
 
     def even_norms(self, heads: Heads) -> Array:
         """(head, row): the length of what a head would add that spreads its rows evenly."""
-        mean = heads.mix(self.weights) if self.runs is None else heads.means(*self.runs)
-        return heads.norms(mean)
+        return heads.norms(heads.mix(self.weights))
 
     def longest(self, heads: Heads) -> Array:
         """(head, row): the length of the longest value that a row may look at."""
-        if self.runs is not None:
-            return heads.longest(*self.runs)
         lengths = heads.value_norms[:, None, : self._allowed.shape[-1]]
         return np.where(self._allowed, lengths, 0).max(axis=-1)
 
@@ -141,8 +140,6 @@ class Yardstick:
 def _runs(
     allowed: Mask, keys: NDArray[np.int_]
 ) -> tuple[NDArray[np.int_], NDArray[np.int_]] | None:
-    """((1 | head, row) the first key of each row, and the one after its last), where each row may
-    look at one run of keys; None where one has a gap."""
     start = allowed.argmax(axis=-1)
     stop = allowed.shape[-1] - allowed[..., ::-1].argmax(axis=-1)
     stop = np.where(keys > 0, stop, start)

@@ -13,6 +13,7 @@ _HOMES = {
     "LoadedModel": "attnviz.models",
     "capture": "attnviz.capture",
     "Capture": "attnviz.capture",
+    "survey": "attnviz.survey",
     "run": "attnviz.interventions",
     "Run": "attnviz.interventions",
     "Head": "attnviz.head",
@@ -37,7 +38,9 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'attnviz' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    module = import_module(_HOMES[name])
+    # a package of the same name is here now, and can be called as the function
+    return globals().get(name) or getattr(module, name)
 
 
 def __dir__() -> list[str]:

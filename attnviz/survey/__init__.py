@@ -1,15 +1,21 @@
 """What heads do on average over a corpus of texts, and the texts that show each best.
 
->>> import tempfile
->>> from attnviz.survey import survey
->>> found = survey("planted-circuit", ["red fox ran home red fox", "the cat sat on the cat"],
-...                tempfile.mkdtemp())
+>>> import attnviz, tempfile
+>>> texts = ["red fox ran home red fox", "the cat sat on the cat"]
+>>> found = attnviz.survey("planted-circuit", texts, tempfile.mkdtemp())
 >>> found.texts, found.grid("previous_token").shape
 (2, (2, 3))
-"""  # fmt: skip
 
+`attnviz.survey(...)` is `attnviz.survey.survey(...)`: the module itself can be called.
+"""
+
+import sys
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attnviz.survey.result import Survey as Survey
 
 _HOMES = {
     "Corpus": "corpus",
@@ -23,6 +29,16 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)
+
+
+class _CallableModule(ModuleType):
+    def __call__(self, *args: Any, **kwargs: Any) -> "Survey":
+        from attnviz.survey.run import survey
+
+        return survey(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule
 
 
 def __getattr__(name: str) -> Any:

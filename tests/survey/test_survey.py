@@ -77,6 +77,17 @@ def test_the_best_examples_are_the_cells_that_add_most(planted, found):
         assert row.excerpt in text and len(row.excerpt) <= 260
 
 
+@pytest.mark.parametrize("first", ["", "import attnviz.survey\n", "from attnviz import survey\n"])
+def test_the_package_is_called_as_the_function(first, tmp_path):
+    code = (
+        f"import sys, attnviz\n{first}"
+        f"found = attnviz.survey({MODEL!r}, ['red fox', 'ran home'], sys.argv[1])\n"
+        "assert attnviz.survey.open_survey(sys.argv[1]).texts == found.texts == 2\n"
+        "assert attnviz.capture.Capture is attnviz.Capture"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True)
+
+
 def test_what_is_written_is_what_is_read(planted, tmp_path):
     found = survey(planted, TEXTS[:3], tmp_path)
     again = open_survey(tmp_path)

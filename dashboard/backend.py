@@ -284,14 +284,14 @@ def maps_name(stack: str) -> Hashable:
     return ("maps", stack)
 
 
-def head_probe(ask: Ask, stack: str, tell: Tell) -> "HeadProfile":
+def head_probe(ask: Ask, stack: str, step: Step) -> "HeadProfile":
     """The measures on repeated random tokens, made once a model."""
     from attnviz.detectors import profile, repeated
 
     def make(model: "LoadedModel") -> "HeadProfile":
-        return profile(repeated(model), stack)
+        return profile(repeated(model), stack, progress=step)
 
-    with waiting.line(tell) as told:
+    with waiting.line() as told:
         return store().probe(ask.model, ("repeated tokens", stack), make, told)
 
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,16 +84,28 @@ class Measured:
         self.ask = loading.ask_of(selection)
         stack = str(selection.stack)
         self.text = long_heads.profile(self.ask, capture, stack)
-        self.random, self.why = self._probe(stack)
         self.survey = surveys.opened(selection, capture)
         self.at = place_of_output(capture, selection)
 
-    def _probe(self, stack: str) -> "tuple[HeadProfile | None, str]":
+    @property
+    def random(self) -> "HeadProfile | None":
+        """The measures on repeated random tokens, made when they are first asked for: the picture
+        of the text does not wait for them."""
+        return self._probe[0]
+
+    @property
+    def why(self) -> str:
+        """Why there are none on repeated random tokens; empty where there are."""
+        return self._probe[1]
+
+    @cached_property
+    def _probe(self) -> "tuple[HeadProfile | None, str]":
+        stack = str(self.selection.stack)
         if stack == "cross":
             return None, ""
         with slow.bar("Measuring on repeated random tokens") as step:
             try:
-                found = backend.head_probe(self.ask, stack, lambda words, fraction: step(0, 1))
+                found = backend.head_probe(self.ask, stack, step)
             except AttnvizError as error:
                 return None, f"Nothing on repeated random tokens. {error.what} {error.why}"
         return found, ""

@@ -42,14 +42,10 @@ def draw(selection: Selection, capture: "Capture") -> None:
     """The page below its title, once there is a capture."""
     _probes()
     selection = _fit(selection, capture)
-    slot = st.container()
+    _controls(selection, capture)
     ask, stack = loading.ask_of(selection), str(selection.stack)
     long_heads.offer_all_rows(ask, capture, stack)
     measured = Measured(selection, capture)
-    with slot:
-        _controls(selection, capture)
-    if measured.why:
-        st.text(measured.why)
     if selection.measure == "effect":
         with notices.guard():
             measured.ask_for_effect()
@@ -72,6 +68,8 @@ def draw(selection: Selection, capture: "Capture") -> None:
                 shown = (ask, selection, numbers, left, order, finding)
                 export_panel.draw("heads", exports.heads, shown)
         _table(measured, selection, capture, left, order)
+        if measured.why:
+            st.text(measured.why)
         if numbers is not None:
             _words(numbers)
     if measured.survey is not None:

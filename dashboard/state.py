@@ -20,7 +20,7 @@ from dashboard.selection import NAMES, Ignored, Selection, Shape, fit, read, sta
 
 _KEY = "attnviz.session"
 _LONG = 8  # long texts that are remembered
-_Text = tuple[str, str, bool]  # a model, a text, and whether special tokens are added
+_Text = tuple[str, str, bool, bool]  # a model, a text, and how it is tokenised
 
 
 @dataclass
@@ -124,7 +124,7 @@ def take_beginning(selection: Selection, count: int) -> None:
 
 
 def _text(selection: Selection) -> _Text:
-    return selection.model, selection.text, selection.special
+    return selection.model, selection.text, selection.special, selection.plain
 
 
 def settle(shape: Shape) -> Selection:

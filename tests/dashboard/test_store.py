@@ -589,3 +589,165 @@ def test_every_run_of_a_model_is_surrounded_and_nothing_else_is():
     store.result("m", "text", "y", lambda model, capture: seen.append("result"), quiet)
     store.probe("m", "z", lambda model: seen.append("probe"), quiet)
     assert seen == ["m", "run", "end", "extra", "m", "result", "end", "m", "probe", "end"]
+
+
+# Bounds and turns, each of which one changed word breaks
+
+
+def small(captured=None, **options):
+    """A store whose captures take the bytes that their options say."""
+    return Store(
+        lambda name, tell: FakeModel(name),
+        captured or (lambda model, options: FakeCapture(model, options[1])),
+        max_models=1, max_bytes=100, **options,
+    )  # fmt: skip
+
+
+def test_room_is_made_before_a_run_by_the_oldest_and_by_no_more_than_it_takes():
+    held = []
+
+    def capture(model, options):
+        held.append(store.nbytes)
+        return FakeCapture(model, options[1])
+
+    store = small(capture, size=lambda model, options: options[1])
+    for number in range(3):
+        store.capture("m", (number, 30), quiet)
+    store.capture("m", (9, 60), quiet)
+    assert held == [0, 30, 60, 30]
+    assert [store.has_capture("m", (n, 30)) for n in range(3)] == [False, False, True]
+
+
+def test_the_bound_itself_is_within_the_bound():
+    store = small()
+    store.capture("m", (1, 50), quiet)
+    store.capture("m", (2, 50), quiet)
+    assert store.nbytes == 100
+
+
+def test_the_oldest_makes_way_for_a_run_that_does_not_fit(monkeypatch):
+    given = []
+    monkeypatch.setattr("dashboard.store.heap.give_back", lambda: given.append(store.nbytes))
+
+    def admit(model, options, freed):
+        if options[0] == "large" and store.nbytes - freed > 30:
+            raise TooLarge("It does not fit.", "", "")
+
+    store = small(admit=admit)
+    for number in range(3):
+        store.capture("m", (number, 30), quiet)
+    given.clear()
+    store.capture("m", ("large", 10), quiet)
+    assert [store.has_capture("m", (n, 30)) for n in range(3)] == [False, False, True]
+    assert given[:2] == [60, 30], "memory goes back before it is asked for again"
+
+
+def test_an_experiment_is_admitted_too_and_keeps_its_capture():
+    asked = []
+    store = small(admit=lambda model, options, freed: asked.append(options))
+    text = ("text", 10)
+    store.result("m", text, "x", lambda model, capture: asked.append("made"), quiet)
+    assert asked.index("made") == 4 and store.has_capture("m", text)
+    store.result("m", text, "y", lambda model, capture: asked.append("made"), quiet)
+    assert len(asked) == 8, "two looks at the memory before each run"
+
+
+def test_memory_goes_back_when_a_model_or_a_reader_goes(monkeypatch):
+    given = []
+    monkeypatch.setattr("dashboard.store.heap.give_back", lambda: given.append(1))
+    store = small()
+    store.capture("m", (1, 10), quiet, "ann")
+    given.clear()
+    store.leave("bob")
+    assert not given
+    store.leave("ann")
+    assert given == [1]
+    store.release("m")
+    assert given == [1, 1]
+
+
+def test_a_reader_who_leaves_again_is_remembered_from_then_on():
+    store = make()
+    for number in range(1_000):
+        store.leave(str(number))
+    store.leave("0")
+    store.leave("new")
+    assert "0" in store._left and "1" not in store._left
+
+
+def test_only_a_model_that_has_to_go_is_making_way():
+    store = make(max_models=2)
+    assert store.making_way() == []
+    first = store.model("a", quiet)
+    assert store.making_way() == []
+    store.model("b", quiet)
+    assert store.making_way() == [first]
+
+
+def test_readers_in_line_for_one_text_cause_one_run():
+    runs = []
+
+    def capture(model, options):
+        runs.append(options)
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    store.model("m", quiet)
+    with ThreadPoolExecutor(5) as pool:
+        with store.turns.turn(quiet):
+            asked = [pool.submit(store.capture, "m", "text", quiet) for _ in range(5)]
+            in_line(store.turns, 6)
+        found = {id(one.result(10)) for one in asked}
+    assert runs == ["text"] and len(found) == 1
+
+
+def test_what_somebody_still_draws_is_found_without_another_run():
+    store = make(max_models=1)
+    drawn = store.capture("m", "text", quiet)
+    store.release("m")
+    assert store.held("m", "text") is drawn
+    del drawn
+    gc.collect()
+    assert store.held("m", "text") is None
+
+
+def test_whoever_comes_back_with_a_model_is_next_and_keeps_it():
+    """Two models that push each other out would never run."""
+    loads, order = [], []
+    load_again, end_first = threading.Event(), threading.Event()
+
+    def load(name, tell):
+        loads.append(name)
+        if loads.count("a") == 2:
+            load_again.wait(10)
+        return FakeModel(name)
+
+    def probe(name, wait=None):
+        def run(model):
+            order.append(name)
+            if wait is not None:
+                wait.wait(10)
+
+        return pool.submit(store.probe, "b", name, run, quiet)
+
+    store = make(load, lambda model, options: order.append("a") or FakeCapture(None))
+    store.model("b", quiet)
+    with ThreadPoolExecutor(3) as pool:
+        with store.turns.turn(quiet):
+            runs = [pool.submit(store.capture, "a", "text", quiet)]
+            in_line(store.turns, 2)
+            runs.append(probe("first", end_first))
+            in_line(store.turns, 3)
+            runs.append(probe("second"))
+            in_line(store.turns, 4)
+            store.release("a")
+        deadline = time.monotonic() + 10
+        while loads.count("a") < 2 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        load_again.set()
+        in_line(store.turns, 3)
+        store.release("a")  # once more: now it is held by the one who waits
+        end_first.set()
+        for run in runs:
+            run.result(10)
+    assert order == ["first", "a", "second"] and loads.count("a") == 2

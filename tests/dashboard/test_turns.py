@@ -129,3 +129,34 @@ def test_whoever_is_back_waits_for_the_one_at_work_and_others_who_are_back():
     for thread in threads:
         thread.join(10)
     assert order == ["b", "d", "a", "c"] and not turns._back
+
+
+def test_whoever_leaves_the_line_takes_no_turn_from_the_one_at_work():
+    turns, left = Turns(), []
+
+    def leave(words, fraction):
+        raise RuntimeError
+
+    def other():
+        with pytest.raises(RuntimeError), turns.turn(leave):
+            pass
+        left.append(1)
+
+    def nested():
+        with turns.turn(quiet):
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join(10)
+            with turns.turn(quiet):  # of the same turn: it would wait for itself
+                left.append(2)
+
+    worker = threading.Thread(target=nested, daemon=True)
+    worker.start()
+    worker.join(10)
+    assert left == [1, 2]
+
+
+def test_whoever_waits_has_one_run_ahead_at_least():
+    turns = Turns()
+    with turns.turn(quiet):  # the turn came between a look at it and the words
+        assert turns._ahead(turns._line[0]) == 1

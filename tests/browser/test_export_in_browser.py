@@ -30,7 +30,7 @@ def saved(view, tmp_path_factory) -> Path:
 
 def test_the_panel_is_reached_by_keyboard_and_gives_the_files(visit, tmp_path, view):
     page = visit(LINK, drawn=PICTURE)
-    page.get_by_role("button", name="Export").focus()
+    page.get_by_test_id("stMain").get_by_role("button", name="Export").focus()
     page.keyboard.press("Enter")
     panel = page.get_by_test_id("stPopoverBody")
     expect(panel.get_by_text("Link to this page as it stands")).to_be_visible()

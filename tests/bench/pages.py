@@ -137,7 +137,8 @@ def _heads(table: Table, chromium: Browser, url: str, model: Any, length: int) -
 
 
 def _long_text(table: Table, chromium: Browser, url: str, model: Any, server: int) -> None:
-    """Opened, read at another head, and what the server's process took at most."""
+    """Opened, read at another head and on other pages, and what the server's process took at
+    most."""
     context, page = _page(chromium)
     text = passage.text(model.tokenizer, LONGEST)
     stop = _clock()
@@ -149,6 +150,13 @@ def _long_text(table: Table, chromium: Browser, url: str, model: Any, server: in
     page.wait_for_selector(serving.IDLE)
     page.wait_for_selector(_OVERVIEW)
     table.value("another head, seen whole", LONGEST, stop(), "s")
+    for name in ("Heads", "What if", "Compare", "Misconceptions", "How it works"):
+        stop = _clock()
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_role("heading", name=name, exact=True).wait_for()
+        page.wait_for_timeout(500)
+        page.wait_for_selector(serving.IDLE)
+        table.value(f"{name}, opened on the same text", LONGEST, stop(), "s")
     context.close()
     status = Path(f"/proc/{server}/status")
     if status.exists():

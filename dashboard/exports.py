@@ -116,10 +116,10 @@ def architectures(verdict: str, *, link: str) -> "View":
 def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, link: str) -> "View":
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
-    from dashboard.outcome import outcome
+    from dashboard.outcome import made
 
     before = backend.capture(ask, _silent)
-    found = outcome(ask, change, selection, _silent)
+    found = made(ask, change, selection)
     return head_view(
         found.after,
         **_place(selection),

@@ -57,14 +57,11 @@ def outcome(
 ) -> Outcome | None:
     """The what-if's outcome, from the store or run now; where the run is long, None until it is
     asked for, its cost stated."""
-    name = ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
     count = len(capture.query_tokens(selection.stack))
     # in a decoder, only the positions that can change are run
     positions = count - (change.first_query if capture.info.kind == "decoder" else 0)
     if positions <= backend.MAX_TOKENS:
-        return backend.experiment(
-            ask, name, lambda model, cap: run(model, cap, change, selection), _silent
-        )
+        return made(ask, change, selection)
 
     def cost() -> float:
         model = backend.store().model(ask.model, _silent)
@@ -73,11 +70,26 @@ def outcome(
     return slow.result(
         "what_if",
         ask,
-        name,
+        _name(change, selection),
         lambda model, cap, step: run(model, cap, change, selection),
         cost=cost,
         label="Run the model with this change",
     )
+
+
+def made(ask: backend.Ask, change: "Intervention", selection: Selection) -> Outcome:
+    """The what-if's outcome, from the store or run now, however long it takes; without a page."""
+    found: Outcome = backend.experiment(
+        ask,
+        _name(change, selection),
+        lambda model, cap: run(model, cap, change, selection),
+        _silent,
+    )
+    return found
+
+
+def _name(change: "Intervention", selection: Selection) -> tuple[Any, ...]:
+    return ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
 
 
 def _silent(words: str, fraction: float | None) -> None:

@@ -25,9 +25,16 @@ PAGES = {
 }
 
 
+def alive():
+    gc.collect()
+    kinds = (Capture, Head, HeadProfile, Overview)
+    return [one for one in gc.get_objects() if type(one) in kinds]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_head_and_no_capture_outlives_the_store(name, open_app):
     """A session that holds a head holds megabytes that nobody counts, as long as it lasts."""
+    before = alive()  # what other tests left; held, so that no other object has their ids
     page = name.split(",")[0]
     link = {"model": "planted-circuit", "text": TEXT, "layer": "1", "head": "0"} | PAGES[name]
     app = open_app(**link)
@@ -37,7 +44,5 @@ def test_no_head_and_no_capture_outlives_the_store(name, open_app):
     assert not app.exception and not app.error
     backend.store().release("planted-circuit")
     gc.collect()
-    kinds = (Capture, Head, HeadProfile, Overview)
-    held = [one for one in gc.get_objects() if type(one) in kinds]
-    ours = [one for one in held if getattr(one, "model", "planted-circuit") == "planted-circuit"]
-    assert not ours
+    others = {id(one) for one in before}
+    assert not [one for one in alive() if id(one) not in others]

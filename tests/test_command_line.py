@@ -259,6 +259,15 @@ def test_a_survey_prints_what_it_found_and_goes_on_where_it_was(tmp_path: Path) 
     assert code == 1 and "survey of something else" in err
 
 
+def test_a_plan_is_worked_out_from_what_is_measured(tmp_path: Path) -> None:
+    code, out, _ = attnviz("survey", "planted-circuit", "probes", "--plan")
+    assert code == 0
+    assert out.startswith("measured here: 16 texts of ")
+    assert "\n200 texts, hours by workers: " in out and "\n1,000,000 texts, hours" in out
+    code, _, err = attnviz("survey", "planted-circuit", "probes")
+    assert code == 1 and "Give --out DIR" in err
+
+
 def test_a_survey_of_nothing_and_of_no_measure_is_refused(tmp_path: Path) -> None:
     code, _, err = attnviz("survey", "planted-circuit", "gone.txt", "--out", str(tmp_path))
     assert code == 1 and "no corpus 'gone.txt'" in err

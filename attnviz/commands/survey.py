@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from attnviz.survey import Progress, Survey
 
 _MOST = 8  # heads named at the end
+_MILLION = 1_000_000
+_CREWS = (1, 8, 64)  # workers that a plan is made for
 
 
 def register(commands: Any) -> None:
@@ -36,7 +38,12 @@ def register(commands: Any) -> None:
         help=f"a file or a folder of {', '.join(SUFFIXES)}; or {PROBES}, texts made by attnviz",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, required=True, help="the folder of the survey"
+        "--out", metavar="DIR", type=Path, help="the folder of the survey; needed without --plan"
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="measure the first texts, print what all of them and a million would take, and stop",
     )
     parser.add_argument(
         "--column", metavar="NAME", default="text", help="the field that holds the text"
@@ -63,9 +70,17 @@ def register(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.plan:
+        return _plan(args)
     from attnviz.detectors import HEAD_MEASURES
     from attnviz.survey import survey
 
+    if args.out is None:
+        raise BadInput(
+            what="There is no folder for the survey.",
+            why="Its parts and its tables are kept in one.",
+            todo="Give --out DIR.",
+        )
     if args.measure not in HEAD_MEASURES:
         raise BadInput(
             what=f"There is no head measure {args.measure!r}.",
@@ -90,6 +105,32 @@ def run(args: argparse.Namespace) -> int:
     )
     for line in _best(found, args.measure, -1 if HEAD_MEASURES[args.measure].falls else 1):
         print(line)
+    return parts.EXIT_DONE
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from attnviz.survey import plan
+
+    found = plan(
+        args.model,
+        args.corpus,
+        column=args.column,
+        max_tokens=args.max_tokens,
+        examples=args.examples,
+    )
+    memory = f", {found.memory / 1e9:.2f} GB at most" if found.memory else ""
+    print(
+        f"measured here: {found.texts} texts of {found.tokens:,.0f} tokens in the mean, "
+        f"{found.seconds:.3g} s a text on one worker of one thread{memory}"
+    )
+    for texts in sorted({_MILLION, found.count or _MILLION}):
+        hours = {n: found.duration(texts, n) / 3600 for n in _CREWS}
+        shown = ", ".join(f"{each:,.2f} on {n}" for n, each in hours.items())
+        print(f"{texts:,} texts, hours by workers: {shown}")
+        print(
+            f"  of which {texts * found.adding / 3600:,.2f} to add up the parts at the end; "
+            f"{texts * found.stored / 1e9:,.3f} GB of parts until then"
+        )
     return parts.EXIT_DONE
 
 

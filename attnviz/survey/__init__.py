@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Corpus": "corpus",
     "Example": "examples",
+    "Plan": "planned",
     "Progress": "run",
     "Survey": "result",
     "Text": "corpus",
     "open_survey": "result",
+    "plan": "planned",
     "read_corpus": "corpus",
     "survey": "run",
 }

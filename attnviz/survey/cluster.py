@@ -29,20 +29,41 @@ TRIES = 3
 class Worker:
     """A model in a process of its own."""
 
-    def __init__(self, model: str, threads: int) -> None:
+    def __init__(self, model: str, threads: int, facts: Mapping[str, Any]) -> None:
+        """`facts` are what the driver knows of the model: numbers of another revision, or from
+        other versions of the packages, are not mixed with these."""
         import torch
 
-        from attnviz.models import load
-
         torch.set_num_threads(threads)
-        self._model: LoadedModel = load(model)
+        self._refused: AttnvizError | None = None
+        try:
+            self._model = self._loaded(model, facts)
+        except AttnvizError as error:  # said when it is asked: Ray tells of no error before
+            self._refused = error
+
+    def _loaded(self, model: str, facts: Mapping[str, Any]) -> "LoadedModel":
+        from attnviz.models import load
+        from attnviz.survey.run import model_facts
+
+        loaded = load(model)
+        own = model_facts(loaded)
+        if differ := [name for name in facts if own[name] != facts[name]]:
+            raise BadInput(
+                what="A worker has another model, or other packages, than the driver.",
+                why=f"They differ in: {', '.join(differ)}.",
+                todo="Install the same versions, and give the same model, on every machine.",
+            )
+        return loaded
 
     def examine(self, texts: list[Text], options: Mapping[str, Any]) -> Part:
+        if self._refused is not None:
+            raise self._refused
         return examine(self._model, texts, **options)
 
 
 def spread(
     model: str,
+    facts: Mapping[str, Any],
     waiting: Waiting,
     folder: Path,
     options: Mapping[str, Any],
@@ -50,6 +71,8 @@ def spread(
     address: str | None,
 ) -> Iterator[int]:
     """Have the waiting parts examined and keep them; yields how many texts each part had.
+
+    `facts` are those of the driver's model, which every worker's must have.
 
     Raises:
         BadInput: Ray is not installed, or no worker can be started.
@@ -59,7 +82,7 @@ def spread(
     if ours:
         ray.init(address=address, include_dashboard=False, log_to_driver=False)
     try:
-        yield from _Crew(ray, model, workers).work(waiting, folder, options)
+        yield from _Crew(ray, model, facts, workers).work(waiting, folder, options)
     finally:
         if ours:
             ray.shutdown()
@@ -95,8 +118,8 @@ class _Task:
 class _Crew:
     """Workers, and the parts in their hands."""
 
-    def __init__(self, ray: Any, model: str, workers: int) -> None:
-        self._ray, self._model = ray, model
+    def __init__(self, ray: Any, model: str, facts: Mapping[str, Any], workers: int) -> None:
+        self._ray, self._model, self._facts = ray, model, facts
         cores = int(ray.cluster_resources().get("CPU", 0))
         if workers > cores:  # those that find no core would be waited for without end
             raise BadInput(
@@ -109,7 +132,7 @@ class _Crew:
         self._hands: dict[Any, _Task] = {}
 
     def _hire(self) -> Any:
-        return self._class.remote(self._model, 1)
+        return self._class.remote(self._model, 1, dict(self._facts))
 
     def work(self, waiting: Waiting, folder: Path, options: Mapping[str, Any]) -> Iterator[int]:
         for place in [*range(len(self._workers))] * AHEAD:
@@ -138,8 +161,6 @@ class _Crew:
 
     def _again(self, task: _Task, error: Exception) -> _Task:
         """The task of a worker that is gone, for the one that is put in its place."""
-        if refusal := _refusal(error):  # the worker could not load the model
-            raise refusal from error
         if task.left <= 1:
             raise BadInput(
                 what=f"Texts {task.texts[0].number} to {task.texts[-1].number} were not examined.",

@@ -87,12 +87,13 @@ def survey(
     arrow()  # said before anything is worked out
     texts, folder = read_corpus(corpus, column=column), Path(out)
     loaded = _loaded(model) if engine == "local" else None
+    facts = model_facts(loaded or _loaded(model))
     settings = {
         "corpus": texts.name,
         "max_tokens": max_tokens,
         "examples": examples,
         "measures": list(MEASURES),
-        **_model_facts(loaded or _loaded(model)),
+        **facts,
     }
     _settle(folder, settings)
     watch = _Watch(texts.count, progress)
@@ -105,7 +106,7 @@ def survey(
     else:
         from attnviz.survey.cluster import spread
 
-        for size in spread(str(model), waiting, folder, options, workers, address):
+        for size in spread(str(model), facts, waiting, folder, options, workers, address):
             watch.more(size)
     whole = write(folder, settings, _merged(folder, texts))
     if not whole.texts:
@@ -142,7 +143,8 @@ def _loaded(model: "str | LoadedModel") -> "LoadedModel":
     return load(model) if isinstance(model, str) else model
 
 
-def _model_facts(model: "LoadedModel") -> dict[str, Any]:
+def model_facts(model: "LoadedModel") -> dict[str, Any]:
+    """What numbers depend on beside the texts."""
     info = model.info
     versions = {name: _version(name) for name in _VERSIONS}
     facts = {"model": info.name, "revision": info.revision, "dtype": info.dtype}

@@ -96,11 +96,9 @@ def rate(model: Any, workers: int) -> float:
 
 
 if __name__ == "__main__":
-    import resource
-
     from attnviz.survey import survey
     from attnviz.survey.probes import probe_texts
+    from tests.bench import worker
 
     survey("planted-circuit", probe_texts(int(sys.argv[1])), Path(sys.argv[2]))
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(most * (1 if sys.platform == "darwin" else 1024))
+    print(worker.peak())

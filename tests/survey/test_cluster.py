@@ -10,7 +10,7 @@ import ray
 
 import attnviz
 import attnviz.survey
-from attnviz.survey import cluster, survey
+from attnviz.survey import cluster, run, survey
 from attnviz.survey import part as parts
 from attnviz.survey.probes import probe_texts
 from attnviz.survey.result import TABLES
@@ -98,6 +98,13 @@ def test_a_part_that_every_worker_dies_of_is_an_error_in_words(tmp_path, monkeyp
 
     monkeypatch.setattr(cluster, "Worker", Doomed)
     with pytest.raises(attnviz.BadInput, match="3 workers were lost"):
+        survey(MODEL, TEXTS[:2], tmp_path, engine="ray")
+
+
+def test_a_worker_with_other_versions_is_refused(tmp_path, monkeypatch):
+    real = run.model_facts
+    monkeypatch.setattr(run, "model_facts", lambda model: real(model) | {"versions": {"torch": 1}})
+    with pytest.raises(attnviz.BadInput, match="other packages.*differ in: versions"):
         survey(MODEL, TEXTS[:2], tmp_path, engine="ray")
 
 

@@ -54,12 +54,11 @@ def load(
     {module: device, "cpu" or "disk"}. Captures and what-ifs give the same numbers; what-ifs take
     longer, and a capture holds every layer's output projection in memory. None: the processor.
     progress: called with plain words and a fraction from 0 to 1, or None where the length is
-    unknown. cache_dir:
-    where downloads are kept, in place of the usual cache folder. allow_folders: off, a folder is
-    refused without a look at the disk. max_parameters: refuse a larger model before its weights
-    are touched. admit: called with the bytes that the model's numbers take in memory, before
-    anything large is fetched and again before it is read; raises to stop. make_room: called
-    between the two, when all is fetched.
+    unknown. cache_dir: where downloads are kept, in place of the usual cache folder.
+    allow_folders: off, a folder is refused without a look at the disk. max_parameters: refuse a
+    larger model before its weights are touched. admit: called with the bytes that the model's
+    numbers take in memory, before anything large is fetched and again before it is read; raises
+    to stop. make_room: called between the two, when all is fetched.
 
     Raises BadInput, ModelNotFound, ModelRefused, TooLarge or UnsupportedModel.
 

@@ -17,7 +17,8 @@ def ids(tokenizer: Any, length: int) -> list[int]:
 
 def text(tokenizer: Any, length: int) -> str:
     """A text that the tokenizer makes so many tokens of."""
-    whole = PASSAGE * (2 + length // len(tokenizer(PASSAGE)["input_ids"]))
+    # twice what it takes: said again, the passage may have fewer tokens than said alone
+    whole = PASSAGE * (2 + 2 * length // len(tokenizer(PASSAGE)["input_ids"]))
     ends = [end for _, end in tokenizer(whole, return_offsets_mapping=True)["offset_mapping"]]
     cut = whole[: ends[length - 1]]
     count = len(tokenizer(cut)["input_ids"])

@@ -4,7 +4,7 @@ import pytest
 
 import attnviz
 from tests.bench import __main__ as bench
-from tests.bench import growth, machine, peers, what_ifs
+from tests.bench import growth, machine, passage, peers, what_ifs
 from tests.bench.paired import Paired, Spent
 from tests.bench.process import Took, Worker, WorkerFailed
 from tests.bench.report import LINES, Reach, Report, duration, short, size, without_paths
@@ -185,3 +185,9 @@ def test_a_worker_that_cannot_start_says_why() -> None:
     with pytest.raises(WorkerFailed, match="it ended with code 1"):
         with Worker("capture", "no-such-model"):
             pass
+
+
+@pytest.mark.parametrize("length", [1, 128, 8192])
+def test_the_passage_has_as_many_tokens_as_asked(length: int) -> None:
+    tokenizer = attnviz.load("smollm2-135m").tokenizer
+    assert len(tokenizer(passage.text(tokenizer, length))["input_ids"]) == length

@@ -34,6 +34,9 @@ HOST = host.read()
 MAX_CHARACTERS = HOST.max_characters
 MAX_TOKENS = HOST.max_tokens  # experiments and all heads at once still come in seconds
 LONGEST = dict.fromkeys(HOST.whole, HOST.longest)  # pages, by their address, that take all of it
+# Tokens that other pages take of a text over MAX_TOKENS, where that is fewer: each entry of these
+# runs the model again and again, a gradient among it.
+BEGINNING = {"misconceptions": 256, "how-it-works": 256}
 SLOW = 2.0  # seconds from which the run of a long text says beforehand what it takes
 # A page may be open to strangers, and a folder is the owner's: off unless the owner says so.
 FOLDERS_ALLOWED = HOST.folders

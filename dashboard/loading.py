@@ -19,14 +19,17 @@ _MOMENT = 0.5  # seconds of waiting behind other readers before a word is said
 
 
 def ask_of(selection: Selection) -> backend.Ask:
-    limit = backend.LONGEST.get(state.page() or "")
-    cut = state.begins(selection) if limit is None else selection.cut
-    limit = limit or backend.MAX_TOKENS
+    page, most = state.page() or "", backend.MAX_TOKENS
+    limit = backend.LONGEST.get(page, most)
+    if page in backend.LONGEST:
+        cut_to = limit if selection.cut else 0
+    else:
+        cut_to = min(backend.BEGINNING.get(page, most), most) if state.begins(selection) else 0
     return backend.Ask(
         selection.model,
         selection.text,
         selection.special,
-        limit if cut else 0,
+        cut_to,
         selection.target,
         selection.plain,
         limit,

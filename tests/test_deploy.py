@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
-from dashboard import host
+from dashboard import backend, host
 from dashboard.host import Host
 from tests.browser.serving import free_port, stop
 from tests.readers import AGENTS, Place, Reader, memory_of, reads_proc, right
@@ -87,14 +87,15 @@ def test_a_fresh_environment_starts_draws_and_stays_small(started, smollm2):
 
 def test_the_guide_says_the_limits_that_there_are():
     hosted, own = host.read({"ATTNVIZ_HOSTED": "1"}), Host()
+    (few,) = set(backend.BEGINNING.values())
     rows = {
         "parameters of a model": [f"{h.max_parameters / 1e6:,.0f} million" for h in (own, hosted)],
         "models in memory": [f"{h.max_models}" for h in (own, hosted)],
         "characters, tokens of a text": [
-            f"{own.max_characters:,} and {own.longest:,}; Misconceptions and How it works take the "
-            f"first {own.max_tokens:,}",
+            f"{own.max_characters:,} and {own.longest:,}; of over {own.max_tokens:,}, "
+            f"Misconceptions and How it works take the first {few:,}",
             f"{hosted.max_characters:,} and {hosted.longest:,} on Explore; other pages take the "
-            f"first {hosted.max_tokens:,}",
+            f"first {hosted.max_tokens:,}, these two {few:,}",
         ],
         "captures, and what is worked out from them": [
             f"{h.max_capture_bytes / 1e6:,.0f} MB" for h in (own, hosted)

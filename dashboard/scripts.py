@@ -259,14 +259,14 @@ weights = {name: weigh(scores[name][None], sinks[name])[0][0] for name in ways}
 """
 
 
-def two_texts(text: str, special: bool) -> str:
-    return _with(_TWO_TEXTS, other_text=text, special=special)
+def two_texts(text: str, tokenizing: dict[str, bool]) -> str:
+    return _with(_TWO_TEXTS, other_text=text, tokenizing=tokenizing)
 
 
 _TWO_TEXTS = """
 import pandas as pd
 
-other = attnviz.capture(model, other_text, add_special_tokens=special)
+other = attnviz.capture(model, other_text, **tokenizing)
 both = [head.weights, other.head(head.layer, head.head, head.stack).weights]
 table = pd.DataFrame(
     {

@@ -1,6 +1,7 @@
 """A weight is not a learned parameter: one head on two texts, its parameters before and after."""
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -60,7 +61,7 @@ def _measure(reader: Reader) -> None:
         }
     )
     chart = heats(drawn, columns=2)
-    script = scripts.two_texts(EXAMPLES[chosen], reader.ask.special)
+    script = scripts.two_texts(EXAMPLES[chosen], reader.ask.tokenizing)
     numbers("claim_two", frame, "One head on two texts.", chart=chart, script=script)
 
 
@@ -76,9 +77,9 @@ def _runs(
     ask = reader.ask
     second = backend.run_model(model, ask).head(**reader.at)
     sums.append(checksum(model, block.module))
-    other = backend.run_model(
-        model, backend.Ask(ask.model, text, ask.special, cut_to=backend.MAX_TOKENS)
-    ).head(**reader.at)
+    # read as the reader's own text is; the model writes what its decoder reads
+    of_other = replace(ask, text=text, target="", cut_to=backend.MAX_TOKENS)
+    other = backend.run_model(model, of_other).head(**reader.at)
     sums.append(checksum(model, block.module))
     return sums, float(np.abs(second.weights - reader.head.weights).max()), other
 

@@ -17,7 +17,7 @@ from attnviz.models.source import resolve
 from dashboard import heap, host, mapped, memory, waiting
 from dashboard.files import Files, let_go
 from dashboard.store import Store
-from dashboard.turns import Tell
+from dashboard.turns import Tell, silent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -400,7 +400,7 @@ def _keeps_pairs(model: "LoadedModel") -> bool:
 
 def left_out(ask: Ask) -> int:
     """How many tokens of the text the cut leaves out."""
-    model = store().model(ask.model, _silent)
+    model = store().model(ask.model, silent)
     kept = len(_token_ids(model, ask, cut_text(model, ask)))
     return len(_token_ids(model, ask, ask.text)) - kept
 
@@ -417,7 +417,3 @@ def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:
     from attnviz.tokens import tokenize
 
     return tokenize(model.tokenizer, text, **ask.tokenizing).ids
-
-
-def _silent(words: str, fraction: float | None) -> None:
-    pass

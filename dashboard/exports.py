@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard import backend, scripts
 from dashboard.selection import SHIPPED_SURVEY, Selection
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ def explore(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
     """The head and the row that Explore shows."""
     from attnviz.export import head_view
 
-    capture = backend.capture(ask, _silent)
+    capture = backend.capture(ask, silent)
     return head_view(capture, **_place(selection), link=link, **_looks(selection))
 
 
@@ -53,7 +54,7 @@ def overview(ask: backend.Ask, selection: Selection, near: int, *, link: str) ->
     """The whole head of a long text from afar."""
     from attnviz.export import overview_view
 
-    capture = backend.capture(ask, _silent)
+    capture = backend.capture(ask, silent)
     at = _place(selection)
     found = backend.overview(ask, at["stack"], at["layer"], at["head"], lambda share: None)
     return overview_view(capture, **at, near=near, found=found, link=link)
@@ -63,7 +64,7 @@ def row(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
     """The row that is read, on all keys of a long text."""
     from attnviz.export import row_view
 
-    return row_view(backend.capture(ask, _silent), **_place(selection), link=link)
+    return row_view(backend.capture(ask, silent), **_place(selection), link=link)
 
 
 def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
@@ -72,7 +73,7 @@ def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
     from attnviz.detectors import HEAD_MEASURES
     from attnviz.export import heads_view
 
-    capture = backend.capture(ask, _silent)
+    capture = backend.capture(ask, silent)
     stack, name = str(selection.stack), selection.grid
     found, about = backend.head_shares(ask, stack), HEAD_MEASURES[name]
 
@@ -118,7 +119,7 @@ def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, l
     from attnviz.export import head_view
     from dashboard.outcome import made
 
-    before = backend.capture(ask, _silent)
+    before = backend.capture(ask, silent)
     found = made(ask, change, selection)
     return head_view(
         found.after,
@@ -144,7 +145,7 @@ def heads(
     from attnviz.export import heads_view
     from dashboard import heads as page
 
-    capture = backend.capture(ask, _silent)
+    capture = backend.capture(ask, silent)
     stack, measure = str(selection.stack), selection.measure
 
     def chart() -> Any:
@@ -246,8 +247,8 @@ def figure(
     from attnviz.export.provenance import of_capture
     from attnviz.export.script import of_capture as script_of
 
-    more = [of_capture(backend.capture(a, _silent)) | {"place": _place(s)} for a, s in others]
-    capture = backend.capture(ask, _silent)
+    more = [of_capture(backend.capture(a, silent)) | {"place": _place(s)} for a, s in others]
+    capture = backend.capture(ask, silent)
     changes = [] if change is None else [as_data(change)]
     about: dict[str, Any] = {
         "place": {"kind": "table", "figure": name, **_place(selection)},
@@ -283,7 +284,7 @@ def compare(
 
     heads, made = [], []
     for ask, side in zip(asks, (a, b), strict=True):
-        capture = backend.capture(ask, _silent)
+        capture = backend.capture(ask, silent)
         heads.append(capture.head(side.layer, side.head, side.stack))
         made.append(of_capture(capture))
         del capture
@@ -314,7 +315,7 @@ def real_steps(
     from attnviz.charts.describe_steps import describe_four_steps
     from attnviz.charts.four_steps import four_steps
 
-    head = backend.capture(ask, _silent).head(
+    head = backend.capture(ask, silent).head(
         int(selection.layer or 0), int(selection.head or 0), selection.stack
     )
     finding = " ".join(describe_four_steps(head, query=row, keys=keys))
@@ -371,8 +372,4 @@ def matrix(first: Any, second: Any, *, link: str) -> "View":
 
 
 def _no_step(done: int, total: int) -> None:
-    pass
-
-
-def _silent(words: str, fraction: float | None) -> None:
     pass

@@ -13,6 +13,7 @@ from dashboard import backend, heads_words, loading, long_heads, place, slow, su
 from dashboard.outcome import NOTHING_OUT, puts_out
 from dashboard.selection import HEAD_CHOICES, Selection, span_of
 from dashboard.sweep import place_of_output
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -187,7 +188,7 @@ class Measured:
     def _effect(self) -> Numbers | None:
         if not backend.has_experiment(self.ask, self._name):
             return None
-        values = backend.experiment(self.ask, self._name, _never, lambda words, fraction: None)
+        values = backend.experiment(self.ask, self._name, _never, silent)
         predicts = self.capture.logits is not None and len(self.capture.logits) > 0
         return Numbers(
             titles()["effect"],
@@ -238,7 +239,7 @@ class Measured:
             return (time.perf_counter() - started) * len(layers)
 
         name = ("effect cost", *self._name)
-        return backend.experiment(self.ask, name, timed, lambda words, fraction: None)
+        return backend.experiment(self.ask, name, timed, silent)
 
 
 def _never(model: "LoadedModel", capture: "Capture") -> Any:

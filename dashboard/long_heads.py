@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dashboard import backend, slow
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -72,11 +73,7 @@ def _cost(ask: backend.Ask, stack: str, what: str) -> float:
     """Seconds for all rows of all layers, from a few that are timed."""
     timed = {"profile": _profile_seconds, "maps": _maps_seconds}[what]
     name = ("heads cost", what, stack)
-    return float(
-        backend.experiment(
-            ask, name, lambda model, cap: timed(cap, stack), lambda words, fraction: None
-        )
-    )
+    return float(backend.experiment(ask, name, lambda model, cap: timed(cap, stack), silent))
 
 
 def _profile_seconds(capture: "Capture", stack: str) -> float:

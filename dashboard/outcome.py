@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard import backend, slow
 from dashboard.selection import Selection
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def outcome(
         return made(ask, change, selection)
 
     def cost() -> float:
-        model = backend.store().model(ask.model, _silent)
+        model = backend.store().model(ask.model, silent)
         return backend.cost(model, ask).seconds * positions / count
 
     return slow.result(
@@ -83,17 +84,13 @@ def made(ask: backend.Ask, change: "Intervention", selection: Selection) -> Outc
         ask,
         _name(change, selection),
         lambda model, cap: run(model, cap, change, selection),
-        _silent,
+        silent,
     )
     return found
 
 
 def _name(change: "Intervention", selection: Selection) -> tuple[Any, ...]:
     return ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
-
-
-def _silent(words: str, fraction: float | None) -> None:
-    pass
 
 
 def run(

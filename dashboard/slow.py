@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import backend, state
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -91,9 +92,7 @@ def bar(words: str) -> Iterator[Step]:
 
 
 def _made(ask: backend.Ask, name: Hashable, make: Make, step: Step) -> Any:
-    return backend.experiment(
-        ask, name, lambda model, cap: make(model, cap, step), lambda words, fraction: None
-    )
+    return backend.experiment(ask, name, lambda model, cap: make(model, cap, step), silent)
 
 
 def seconds(count: float) -> str:

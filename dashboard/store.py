@@ -291,7 +291,7 @@ class Store:
         if made is None:
             return None
         value = own(made)
-        self._keep(name, _Held(None, value, nbytes(value), {reader} - {None}))
+        self._keep_value(None, ("aside", key), value, reader)
         return value
 
     def come(self, reader: str) -> None:
@@ -373,7 +373,7 @@ class Store:
                 back = True
 
     def _keep_value(
-        self, model_name: str, name: tuple[Hashable, ...], value: Any, reader: str | None
+        self, model_name: str | None, name: tuple[Hashable, ...], value: Any, reader: str | None
     ) -> None:
         held = _Held(model_name, value, nbytes(value), {reader} - {None})
         self._keep((model_name, *name), held)

@@ -10,6 +10,7 @@ from dashboard import backend, figure, loading, place, scripts, slow, state
 from dashboard.experiment import HOWS, Experiment
 from dashboard.outcome import NOTHING_OUT, moved, puts_out
 from dashboard.selection import Selection
+from dashboard.turns import silent
 from dashboard.what_if import pick
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _cost(ask: backend.Ask, selection: Selection, how: str, at: int) -> float:
         spent = time.perf_counter() - started
         return spent * len(_heads(capture, selection)) / len(heads)
 
-    return backend.experiment(ask, ("sweep cost", how, selection.stack, at), timed, _silent)
+    return backend.experiment(ask, ("sweep cost", how, selection.stack, at), timed, silent)
 
 
 def measure(
@@ -202,7 +203,3 @@ def _open(ranked: "pd.DataFrame", selection: Selection) -> None:
         placeholder="Choose a head",
         width=260,
     )
-
-
-def _silent(words: str, fraction: float | None) -> None:
-    pass

@@ -10,6 +10,10 @@ Tell = Callable[[str, float | None], None]
 POLL = 0.1  # seconds between two looks at work that another thread does
 
 
+def silent(words: str, fraction: float | None) -> None:
+    """A Tell for what nobody waits to hear."""
+
+
 class Turns:
     """A line of readers. Whoever leaves the line, by an error that `tell` raises, is out of it."""
 

@@ -11,6 +11,7 @@ from dashboard.picks import chart_key, on_pick
 from dashboard.row import row_table
 from dashboard.selection import STAGES, WEIGHTS, Selection
 from dashboard.steps import stepper
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from attnviz.head import Head
@@ -43,7 +44,7 @@ def viewer() -> None:
 
 def _settled() -> Selection:
     selection = state.current()
-    capture = backend.capture(loading.ask_of(selection), lambda words, fraction: None)
+    capture = backend.capture(loading.ask_of(selection), silent)
     return state.settle(capture)
 
 

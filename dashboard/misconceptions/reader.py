@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard import backend, loading, place, slow
 from dashboard.outcome import NOTHING_OUT, moved, puts_out
 from dashboard.selection import Selection
+from dashboard.turns import silent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +97,7 @@ class Reader:
 
     def run(self, name: str, make: "Callable[[LoadedModel, Capture], Any]", *options: Any) -> Any:
         """A measurement of a moment: made now or taken from the store."""
-        return backend.experiment(self.ask, self.name(name, *options), make, _silent)
+        return backend.experiment(self.ask, self.name(name, *options), make, silent)
 
     def watch(self, key: str, make: slow.Make, *options: Any) -> Any:
         """A measurement of some seconds, with a bar while it lasts."""
@@ -131,7 +132,3 @@ class Reader:
 def slight(difference: float) -> str:
     """A difference that may be nothing but rounding, or nothing at all."""
     return f"{difference:.0e}" if difference else "0"
-
-
-def _silent(words: str, fraction: float | None) -> None:
-    pass

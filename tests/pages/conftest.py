@@ -31,3 +31,16 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
         return app.run()
 
     return start
+
+
+@pytest.fixture
+def open_page(open_app: Open) -> Open:
+    """open_page(page, models={...}, **link) opens a page, named by its path, as a visitor with
+    that link, on the planted circuit unless told otherwise; drawn without an exception."""
+
+    def start(page: str, models: dict[str, Any] | None = None, **link: str | list[str]) -> AppTest:
+        app = open_app(models, **{"model": "planted-circuit"} | link).switch_page(page).run()
+        assert not app.exception
+        return app
+
+    return start

@@ -23,16 +23,9 @@ LAST = 7
 
 
 @pytest.fixture
-def page(open_app):
+def page(open_page):
     """page(models=..., **link) opens the page as a visitor with that link."""
-
-    def start(models=None, **link):
-        link = {"model": "planted-circuit", "text": TEXT} | link
-        app = open_app(models, **link).switch_page(PAGE).run()
-        assert not app.exception
-        return app
-
-    return start
+    return lambda models=None, **link: open_page(PAGE, models, **{"text": TEXT} | link)
 
 
 @pytest.fixture(scope="module")

@@ -19,13 +19,12 @@ TEXT = "red fox ran home red fox ran home"
 
 
 @pytest.fixture
-def page(open_app):
+def page(open_page):
     """page(models=..., **link) opens the page as a visitor with that link."""
 
     def start(models=None, **link):
-        link = {"model": "planted-circuit", "text": TEXT} | link
-        app = open_app(models, **link).switch_page(PAGE).run()
-        assert not app.exception and not app.error, said(app)
+        app = open_page(PAGE, models, **{"text": TEXT} | link)
+        assert not app.error, said(app)
         return app
 
     return start

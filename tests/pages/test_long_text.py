@@ -86,17 +86,17 @@ def test_pages_that_take_a_long_text_as_it_is(page):
 
 SHORT = 20
 TEXT = ("red fox ran home " * 10).strip()  # 41 tokens
-HERE = {"model": "planted-circuit", "text": TEXT, "layer": "1", "head": "0"}
+HERE = {"text": TEXT, "layer": "1", "head": "0"}
 
 
 @pytest.fixture
-def low(open_app, monkeypatch):
+def low(open_page, monkeypatch):
     """low(page, **link) opens a page on a text that is long for it."""
     monkeypatch.setattr(backend, "MAX_TOKENS", SHORT)
 
     def start(page, **link):
-        app = open_app(**HERE | link).switch_page(f"../pages/{page}.py").run()
-        assert not app.exception and not app.error, said(app)
+        app = open_page(f"../pages/{page}.py", **HERE | link)
+        assert not app.error, said(app)
         return app
 
     return start

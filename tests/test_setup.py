@@ -134,7 +134,7 @@ def test_the_library_accepts_the_versions_that_are_pinned():
             assert needed.specifier.contains(Version(pin.removeprefix("==")))
     runs = {requirement.name for requirement in REQUIREMENTS}
     library = {Requirement(text).name for text in PROJECT["project"]["dependencies"]}
-    assert runs - library == {"streamlit", "threadpoolctl"}  # what the dashboard alone needs
+    assert runs - library == {"streamlit"}  # what the dashboard alone needs
 
 
 def test_a_host_finds_one_list_of_requirements_and_no_lock():

@@ -1,7 +1,7 @@
 """Block: one attention block of one forward pass, as recorded."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,13 @@ class Block:
         if "masked" not in names and not self.allowed(0).all():
             names.append("masked")
         return tuple(names)
+
+    @property
+    def looks(self) -> Hashable:
+        """Blocks for which this is equal allow the same."""
+        changes = tuple(map(id, self.interventions))
+        mask = None if self.mask is None else id(self.mask)
+        return mask, self.causal, self.queries, self.keys, changes, self.offset
 
     def allowed(self, head: int, rows: Rows = ALL) -> Mask:
         """(query, key) bool: False where the model lets the query not look at the key."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
 from attnviz.softmax import Array, Mask, last_stage, weigh
 
+ROWS = 128
+"""Rows of a piece at most: in a causal model, the keys after the last of them are left out."""
 CELLS = 2**20
 """Cells of a piece at most, over all its heads: 4 MB of weights, which a processor keeps near."""
 
@@ -33,7 +36,7 @@ class Piece:
 
 def row_pieces(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
     """Slices of so many rows that a piece of them stays within `CELLS`; a multiple of `of`."""
-    step = of * max(1, CELLS // max(1, heads * keys * of))
+    step = of * max(1, min(ROWS, CELLS // max(1, heads * keys)) // of)
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
@@ -83,8 +86,9 @@ class Heads:
         """(head, row, d_v): the mean value from one key up to another, (1 | head, row) each; 0
         where there is none between."""
         assert self._v is not None
-        before = np.zeros((len(self._v), 1, self._v.shape[-1]))
-        running = np.concatenate([before, self._v.cumsum(axis=1, dtype=np.float64)], axis=1)
+        running = np.zeros((len(self._v), self.block.keys + 1, self._v.shape[-1]))
+        values = torch.from_numpy(self._v)  # numpy takes eight times as long
+        running[:, 1:] = torch.cumsum(values, dim=1, dtype=torch.float64)
         own = len(start) > 1
         of = self._reads[:, None] if own else np.arange(len(running))[:, None]
         total = running[of, stop] - running[of, start]

@@ -1,6 +1,7 @@
 """Sums: measures added up over the rows of all heads of a stack, with their nulls and ceilings."""
 
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,21 @@ Lengths = MutableMapping[tuple[str, int], Array]
 DEALS = 4
 """How often tokens are dealt out anew for a null; seeds 0, 1, ..."""
 _KINDS = ("values", "even", "dealt", "ceilings", "counted", "dealt_counted")
+
+
+@dataclass(frozen=True, eq=False)
+class _Sight:
+    """Rows that may look at the same keys in several layers.
+
+    Attributes:
+        allowed: (1 | head, row, key) bool.
+        yard: what the rows can come to.
+        sums: {kind: (measure, 1 | head)}, what they add to the sums whatever a head does.
+    """
+
+    allowed: Mask
+    yard: Yardstick
+    sums: Mapping[str, NDArray]
 
 
 class Sums:
@@ -61,71 +77,97 @@ class Sums:
         """Add these rows of every layer to the sums, a layer at a time."""
         cells = Cells(rows, self.query_ids[rows], self.key_ids)
         targets = Targets.of(self._shares.values(), cells, self._real[rows], self._ids)
-        known: dict[bytes, Yardstick] = {}  # layers mostly share a mask
+        known: dict[Hashable, _Sight] = {}  # layers mostly share a mask
         picked = rows.tolist()
         for heads in self.heads:
-            allowed = heads.allowed(picked)
-            key = bytes(np.packbits(allowed)) + bytes(str(allowed.shape), "ascii")
-            if key not in known:
-                known[key] = Yardstick(allowed, targets)
-            piece = heads.piece(picked, allowed)
-            self._add(heads, piece, known[key])
+            by = heads.block.looks
+            if by not in known:
+                allowed = heads.allowed(picked)
+                # some models hand each layer a mask of its own that says the same
+                same = np.packbits(allowed).tobytes(), allowed.shape
+                known[by] = known[same] = known.get(same) or self._sight(allowed, targets)
+            sight = known[by]
+            piece = heads.piece(picked, sight.allowed)
+            self._add(heads, piece, sight)
             if self._look is not None:
                 self._look(heads, rows, piece)
             yield
 
-    def _add(self, heads: Heads, piece: Piece, yard: Yardstick) -> None:
-        if self._shares:
-            self._add_shares(heads, piece, yard)
-
-        def add(name: str, counts: Mask, **rows: NDArray) -> None:
-            if name in self.names:
-                self._to("counted", [name], heads, counts.sum(axis=-1))
-                for kind, row in rows.items():
-                    self._to(kind, [name], heads, np.where(counts, row, 0).sum(axis=-1))
-
+    def _sight(self, allowed: Mask, targets: Targets) -> _Sight:
+        yard = Yardstick(allowed, targets)
+        after, total = len(self._shares), yard.attends.sum(axis=-1)
+        counted = dict(zip(self._shares, yard.counted, strict=True))
+        even = dict(zip(self._shares, yard.even[:after], strict=True))
+        ceilings = dict(zip(self._shares, yard.reached[:after], strict=True))
         if "distance" in self._measures:
-            far = yard.away(piece.weights), yard.even_away, yard.farthest
-            add("distance", yard.attends, values=far[0], even=far[1], ceilings=far[2])
-        if "entropy" in self._measures or "focus" in self._measures:
-            entropy, most = _entropy(piece.weights), yard.log_keys
-            add("entropy", yard.attends, values=entropy, even=most, ceilings=most)
-            part = entropy / np.where(most > 0, most, 1)
-            add("focus", yard.attends & (most > 0), values=1 - part, ceilings=np.ones_like(part))
-        if "output_norm" in self._measures and piece.output is not None and heads.projects:
-            norms = {"values": heads.norms(piece.output)}
-            if yard.runs is None:
-                norms |= {"even": yard.even_norms(heads), "ceilings": yard.longest(heads)}
-            else:
-                self._runs.setdefault(heads, []).append((*yard.runs, yard.attends))
-            add("output_norm", yard.attends, **norms)
+            counted["distance"] = total
+            even["distance"] = _sum(yard.even_away, yard.attends)
+            ceilings["distance"] = _sum(yard.farthest, yard.attends)
+        if "entropy" in self._measures:
+            counted["entropy"] = total
+            even["entropy"] = ceilings["entropy"] = _sum(yard.log_keys, yard.attends)
+        if "focus" in self._measures:
+            counted["focus"] = ceilings["focus"] = (yard.attends & yard.chooses).sum(axis=-1)
+        dealt = self._by_token(yard.reached[after:])
+        grids = {"counted": counted, "even": even, "ceilings": ceilings, "dealt_counted": dealt}
+        return _Sight(allowed, yard, {k: self._grid(g, len(allowed)) for k, g in grids.items()})
 
-    def _add_shares(self, heads: Heads, piece: Piece, yard: Yardstick) -> None:
-        own, names = len(self._shares), list(self._shares)
+    def _add(self, heads: Heads, piece: Piece, sight: _Sight) -> None:
+        yard, count = sight.yard, heads.block.heads
+        self._to(heads, sight.sums)
         found = yard.weighed(piece.weights)
-        self._to("values", names, heads, found[:own])
-        self._to("even", names, heads, yard.even[:own])
-        self._to("ceilings", names, heads, yard.reached[:own])
-        self._to("counted", names, heads, yard.counted)
-        for kind, deals in (("dealt", found[own:]), ("dealt_counted", yard.reached[own:])):
-            by_deal = deals.reshape(len(self._ids), len(self.by_token), deals.shape[-1])
-            self._to(kind, self.by_token, heads, by_deal.sum(axis=0))
+        values = dict(zip(self._shares, found, strict=False))
+        if "distance" in self._measures:
+            values["distance"] = _sum(yard.away(piece.weights), yard.attends)
+        if "entropy" in self._measures or "focus" in self._measures:
+            entropy = _entropy(piece.weights)
+            values["entropy"] = _sum(entropy, yard.attends)
+            part = 1 - entropy / np.where(yard.chooses, yard.log_keys, 1)
+            values["focus"] = _sum(part, yard.attends & yard.chooses)
+        if "output_norm" in self._measures and piece.output is not None and heads.projects:
+            values["output_norm"] = _sum(heads.norms(piece.output), yard.attends)
+            self._add_norms(heads, yard)
+        dealt = self._by_token(found[len(self._shares) :])
+        self._to(heads, {"values": self._grid(values, count), "dealt": self._grid(dealt, count)})
+
+    def _add_norms(self, heads: Heads, yard: Yardstick) -> None:
+        """What output norms stand against; of rows that look at one run of keys, in the end."""
+        self._norms(heads, "counted", yard.attends, yard.attends)
+        if yard.runs is not None:
+            self._runs.setdefault(heads, []).append((*yard.runs, yard.attends))
+            return
+        self._norms(heads, "even", yard.even_norms(heads), yard.attends)
+        self._norms(heads, "ceilings", yard.longest(heads), yard.attends)
 
     def finish(self) -> None:
         """Add what rows that look at one run of keys may come to: of all rows of a layer at once,
         for it takes sums over all keys, too many to be kept for every layer."""
         for heads, runs in self._runs.items():
             start, stop, attends = (np.concatenate(one, axis=-1) for one in zip(*runs, strict=True))
-            even, longest = heads.norms(heads.means(start, stop)), heads.longest(start, stop)
-            for kind, rows in (("even", even), ("ceilings", longest)):
-                sums = np.where(attends, rows, 0).sum(axis=-1)
-                self._to(kind, ["output_norm"], heads, sums)
+            self._norms(heads, "even", heads.norms(heads.means(start, stop)), attends)
+            self._norms(heads, "ceilings", heads.longest(start, stop), attends)
         self._runs.clear()
 
-    def _to(self, kind: str, names: Sequence[str], heads: Heads, sums: NDArray) -> None:
-        """Add (name, 1 | head) sums of a layer."""
-        places = [self.names.index(name) for name in names]
-        self._sums[kind][places, heads.block.layer, : heads.block.heads] += sums
+    def _norms(self, heads: Heads, kind: str, rows: NDArray, counts: Mask) -> None:
+        self._to(heads, {kind: self._grid({"output_norm": _sum(rows, counts)}, heads.block.heads)})
+
+    def _by_token(self, deals: NDArray) -> dict[str, NDArray]:
+        """{measure: (1 | head,)}: (deal and measure, 1 | head) added up over the deals."""
+        names = self.by_token
+        return {name: deals[n :: len(names)].sum(axis=0) for n, name in enumerate(names)}
+
+    def _grid(self, rows: Mapping[str, NDArray], heads: int) -> NDArray:
+        """(measure, 1 | head): rows of the measures that are asked for, 0 in the others."""
+        grid = np.zeros((len(self.names), heads))
+        for number, name in enumerate(self.names):
+            if name in rows:
+                grid[number] = rows[name]
+        return grid
+
+    def _to(self, heads: Heads, grids: Mapping[str, NDArray]) -> None:
+        """Add (measure, 1 | head) sums of a layer, by kind."""
+        for kind, grid in grids.items():
+            self._sums[kind][:, heads.block.layer, : heads.block.heads] += grid
 
     def grids(self, kind: str) -> dict[str, NDArray]:
         """{measure: (layer, head)}: sums over rows."""
@@ -143,6 +185,11 @@ def _dealt(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
     dealt = ids.copy()
     dealt[~fixed] = np.random.default_rng(seed).permutation(ids[~fixed])
     return dealt
+
+
+def _sum(rows: NDArray, counts: Mask) -> NDArray:
+    """(1 | head,): (1 | head, row) added up over the rows that count."""
+    return np.where(counts, rows, 0).sum(axis=-1)
 
 
 def _entropy(weights: Array) -> Array:

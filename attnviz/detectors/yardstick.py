@@ -59,6 +59,7 @@ class Yardstick:
         weights: (1 | head, row, key) even attention.
         attends: (1 | head, row) the rows that are real and attend to something.
         log_keys: (1 | head, row) the entropy of even attention.
+        chooses: (1 | head, row) bool, True where there are several keys.
         met: (target, 1 | head, row) the rows that may look at what is sought.
         runs: (1 | head, row) the first key of each row and the one after its last, where each may
             look at one run of keys; None where one has a gap.
@@ -68,6 +69,7 @@ class Yardstick:
         keys, self.weights = attending(allowed)
         self.attends = (keys > 0) & targets.real
         self.log_keys = np.log(np.maximum(keys, 1)).astype(np.float32)
+        self.chooses = keys > 1
         sought = targets.sought[..., : allowed.shape[-1]]
         self.met = (sought[:, None] & allowed).any(axis=-1)
         self._pick(sought & allowed.any(axis=0))

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import AttnvizError, BadInput
 from attnviz.survey.corpus import Text
-from attnviz.survey.part import Part, examine, path_of
+from attnviz.survey.findings import examine
+from attnviz.survey.part import Part, path_of
 
 if TYPE_CHECKING:
+    from attnviz.detectors.sums import Lengths
     from attnviz.models import LoadedModel
 
 Waiting = Iterator[tuple[int, list[Text]]]
@@ -35,6 +37,7 @@ class Worker:
         import torch
 
         torch.set_num_threads(threads)
+        self._lengths: Lengths = {}
         self._refused: AttnvizError | None = None
         try:
             self._model = self._loaded(model, facts)
@@ -58,7 +61,7 @@ class Worker:
     def examine(self, texts: list[Text], options: Mapping[str, Any]) -> Part:
         if self._refused is not None:
             raise self._refused
-        return examine(self._model, texts, **options)
+        return examine(self._model, texts, **options, lengths=self._lengths)
 
 
 def spread(

@@ -94,17 +94,14 @@ class Largest:
         if not heads.projects:
             return
         end = piece.weights.shape[-1]
-        added = piece.weights * heads.value_norms[:, None, :end]
         alone = piece.allowed.sum(axis=-1) < 2  # (1 | head, row)
-        if alone.any():
-            added[np.broadcast_to(alone, added.shape[:2])] = 0
-        for head, place in enumerate(added.reshape(len(added), -1).argmax(axis=1).tolist()):
-            row, key = divmod(place, end)
-            cell = float(added[head, row, key])
-            at = (heads.block.layer, head)
+        weights = np.where(alone[..., None], 0, piece.weights) if alone.any() else piece.weights
+        most = weights.max(axis=1) * heads.value_norms[:, :end]  # (head, key)
+        for head, key in enumerate(most.argmax(axis=1).tolist()):
+            at, cell = (heads.block.layer, head), float(most[head, key])
             if cell > self._found.get(at, _NOTHING)[0]:
-                weight = float(piece.weights[head, row, key])
-                self._found[at] = (cell, weight, int(rows[row]), key)
+                row = int(weights[head, :, key].argmax())
+                self._found[at] = (cell, float(weights[head, row, key]), int(rows[row]), key)
 
     def offer_to(
         self, examples: Examples, text: "Text", capture: "Capture", stack: str, source: str

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,12 @@ from zlib import error
 
 import numpy as np
 
-from attnviz.errors import AttnvizError
 from attnviz.survey.corpus import Text
-from attnviz.survey.examples import Examples, Largest
+from attnviz.survey.examples import Examples
 from attnviz.survey.tally import Tally
 
 if TYPE_CHECKING:
-    from attnviz.detectors.sums import Lengths
-    from attnviz.models import LoadedModel
+    from attnviz.survey.findings import Findings
 
 SIZE = 16
 """Texts of a part: what is lost when a run is killed, and what one worker is given at a time."""
@@ -53,6 +51,17 @@ class Part:
     cut: int = 0
     tokens: int = 0
 
+    def take(self, found: "Findings") -> None:
+        """Count one text in."""
+        for stack, profile in found.profiles.items():
+            if stack not in self.tallies:
+                self.tallies[stack] = Tally.empty(*profile.values["focus"].shape)
+            self.tallies[stack].take(profile)
+        self._add_examples(found.examples)
+        self.texts += 1
+        self.cut += found.cut
+        self.tokens += found.tokens
+
     def add(self, other: "Part") -> None:
         """Take over what was found on other texts."""
         for stack, tally in other.tallies.items():
@@ -60,11 +69,14 @@ class Part:
                 self.tallies[stack].add(tally)
             else:
                 self.tallies[stack] = tally
-        for stack, examples in other.examples.items():
-            self.examples.setdefault(stack, Examples(examples.most)).add(examples)
+        self._add_examples(other.examples)
         self.failures += other.failures
         for name in ("texts", "cut", "tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def _add_examples(self, others: Mapping[str, Examples]) -> None:
+        for stack, examples in others.items():
+            self.examples.setdefault(stack, Examples(examples.most)).add(examples)
 
     def save(self, path: Path, texts: Sequence[Text]) -> None:
         """Write the part; a run that is killed meanwhile leaves nothing under this name."""
@@ -133,54 +145,6 @@ def fingerprint(texts: Iterable[Text]) -> str:
     for text in texts:
         digest.update(json.dumps([text.name, text.text, text.problem]).encode())
     return digest.hexdigest()
-
-
-def examine(
-    model: "LoadedModel",
-    texts: Sequence[Text],
-    *,
-    max_tokens: int,
-    most: int,
-    done: Callable[[], None] = lambda: None,
-) -> Part:
-    """Every head on every text. A text that cannot be read is left out, with the reason."""
-    part = Part()
-    lengths: Lengths = {}  # of the model's output projections, the same for all texts
-    # like lengths after one another, so that memory is used again as it is
-    for text in sorted(texts, key=lambda text: (len(text.text), text.number)):
-        try:
-            part.add(_of_text(model, text, max_tokens, most, lengths))
-        except (AttnvizError, RuntimeError, MemoryError) as error:  # torch's: out of memory
-            why = str(error).splitlines() or [type(error).__name__]
-            part.failures.append(Failure(text.number, text.name, why[0]))
-        done()
-    part.failures.sort(key=lambda failure: failure.text)
-    return part
-
-
-def _of_text(
-    model: "LoadedModel", text: Text, max_tokens: int, most: int, lengths: "Lengths"
-) -> Part:
-    from attnviz.capture.forward import capture
-    from attnviz.detectors import profile
-    from attnviz.errors import BadInput
-    from attnviz.tokens import cut
-
-    if text.problem:
-        raise BadInput(what=text.problem)
-    own = model.info.max_positions if model.info.hard_positions else None
-    source = cut(model.tokenizer, text.text, min(max_tokens, own or max_tokens))
-    captured = capture(model, source)
-    part = Part(texts=1, cut=int(len(source) < len(text.text)))
-    written = model.info.kind == "encoder-decoder"  # the decoder reads what the model wrote
-    part.tokens = len(captured.tokens["encoder"] if written else captured.query_tokens())
-    for stack in captured.stacks:
-        largest = Largest()
-        part.tallies[stack] = Tally.of(profile(captured, stack, look=largest.look, lengths=lengths))
-        part.examples[stack] = Examples(most)
-        around = "" if written and stack == "decoder" else source
-        largest.offer_to(part.examples[stack], text, captured, stack, around)
-    return part
 
 
 def words_of(part: Part) -> dict[str, Any]:

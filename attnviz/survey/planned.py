@@ -3,8 +3,6 @@
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput
 from attnviz.survey.corpus import read_corpus
-from attnviz.survey.part import SIZE, Part, examine, path_of
+from attnviz.survey.findings import examine
+from attnviz.survey.local import threads
+from attnviz.survey.part import SIZE, Part, path_of
 from attnviz.survey.settings import EXAMPLES, MAX_TOKENS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plan(
     loaded = load(model) if isinstance(model, str) else model
     chosen = list(islice(texts, SIZE))
     options: dict[str, Any] = {"max_tokens": max_tokens, "most": examples}
-    with _one_thread():
+    with threads(1):
         examine(loaded, chosen[:1], **options)  # what is done once is not counted
         start = time.perf_counter()
         part = examine(loaded, chosen, **options)
@@ -104,18 +104,6 @@ def plan(
         stored=stored / count,
         memory=_memory(),
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _memory() -> int:

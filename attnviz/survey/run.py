@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.errors import BadInput
 from attnviz.parquet import arrow
 from attnviz.survey.corpus import Corpus, Text, read_corpus
-from attnviz.survey.part import Part, examine, fingerprint, parts_of, path_of
+from attnviz.survey.part import Part, fingerprint, parts_of, path_of
 from attnviz.survey.result import Survey, write
 from attnviz.survey.settings import ENGINES, EXAMPLES, MAX_TOKENS
 from attnviz.survey.tally import MEASURES
@@ -100,9 +101,11 @@ def survey(
     waiting = _waiting(folder, texts, watch)
     options = {"max_tokens": max_tokens, "most": examples}
     if loaded is not None:
-        for number, chosen in waiting:
-            found = examine(loaded, chosen, **options, done=watch.one)
-            found.save(path_of(folder, number), chosen)
+        from attnviz.survey.local import examined
+
+        with closing(examined(loaded, waiting, **options, done=watch.one)) as parts:
+            for number, chosen, found in parts:
+                found.save(path_of(folder, number), chosen)
     else:
         from attnviz.survey.cluster import spread
 

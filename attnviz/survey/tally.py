@@ -57,26 +57,25 @@ class Tally:
         bins = np.zeros((*shape, BINS), np.int32)
         return cls(texts, rows, total, null, ceiling, mean, squares, bins)
 
-    @classmethod
-    def of(cls, profile: "HeadProfile") -> "Tally":
-        """The tally of one text."""
+    def take(self, profile: "HeadProfile") -> None:
+        """Count one text in.
+
+        Mean and squares: Welford 1962, "Note on a Method for Calculating Corrected Sums of Squares
+        and Products".
+        """
         values = _stacked(profile.values)
         counted = np.isfinite(values)
         rows = np.where(counted, _stacked(profile.counted), 0).astype(np.int64)
-        tally = cls.empty(*values.shape[1:])
-        tally.texts += counted
-        tally.rows += rows
-        nulls = _stacked({name: profile.null(name) for name in MEASURES})
-        for name, sums in (
-            ("total", values),
-            ("null", nulls),
-            ("ceiling", _stacked(profile.ceilings)),
-        ):
-            setattr(tally, name, np.nan_to_num(sums) * rows)
-        tally.mean = np.where(counted, values, 0)
+        self.texts += counted
+        self.rows += rows
+        self.total += np.nan_to_num(values) * rows
+        self.null += np.nan_to_num(_stacked({n: profile.null(n) for n in MEASURES})) * rows
+        self.ceiling += np.nan_to_num(_stacked(profile.ceilings)) * rows
+        apart = np.where(counted, values - self.mean, 0)
+        self.mean += apart / np.maximum(self.texts, 1)
+        self.squares += apart * np.where(counted, values - self.mean, 0)
         at = np.nonzero(counted)
-        tally.bins[(*at, _bin(values[at]))] = 1
-        return tally
+        self.bins[(*at, _bin(values[at]))] += 1
 
     def add(self, other: "Tally") -> None:
         """Take over the texts of another tally of the same heads.

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from attnviz.survey.corpus import Text
-from attnviz.survey.part import SIZE, examine
+from attnviz.survey.local import examined
+from attnviz.survey.part import SIZE
 from tests.bench import passage
 from tests.bench.paired import paired
 from tests.bench.plain_loop import measured
@@ -19,6 +20,8 @@ from tests.bench.report import Reach, Report, Table, size
 
 LENGTHS = {256: 1 / 1.5, 1024: 1 / 3}
 """Tokens of a text, and what a survey's time must be as a part of the loop's."""
+TEXTS = {256: SIZE, 1024: 4}
+"""Texts of a round: of the shorter ones a whole part."""
 ROUNDS = 5
 FEW, MANY = 100, 2_000
 RAY_TOKENS, RAY_PARTS = 64, 8
@@ -34,14 +37,14 @@ def surveys(report: Report, model: Any, *, everything: bool) -> None:
 
 
 def against_a_plain_loop(table: Table, model: Any, length: int) -> None:
-    """Seconds a text of a survey, as a part of the loop's."""
+    """Seconds of a survey of some texts, as a part of the loop's."""
     plain = copy.deepcopy(model.hf)
     plain.set_attn_implementation("eager")
     text = passage.text(model.tokenizer, length)
-    texts = [Text(number, f"text {number}", text) for number in range(max(1, 512 // length))]
+    texts = [Text(number, f"text {number}", text) for number in range(TEXTS[length])]
     times = paired(
         lambda: [measured(plain, model.tokenizer, one.text) for one in texts],
-        lambda: examine(model, texts, max_tokens=length, most=5),
+        lambda: list(examined(model, iter([(0, texts)]), max_tokens=length, most=5)),
         rounds=ROUNDS,
     )
     reach = Reach(LENGTHS[length], length)

@@ -31,7 +31,7 @@ def profiles():
 def tally_of(profiles):
     tally = Tally.empty(LAYERS, HEADS)
     for profile in profiles:
-        tally.add(Tally.of(profile))
+        tally.take(profile)
     return tally
 
 
@@ -67,7 +67,9 @@ def test_quantiles_are_within_their_accuracy_at_the_edges_of_bins_too():
     for value in LEAST * np.exp(_STEP * np.array([1, 1.0000001, 2, 500.9999999, 501])):
         one = text(np.random.default_rng(0))
         one.values["focus"][:] = value
-        found = Tally.of(one).grids("focus")["q50"]
+        tally = Tally.empty(LAYERS, HEADS)
+        tally.take(one)
+        found = tally.grids("focus")["q50"]
         np.testing.assert_allclose(found, value, rtol=ACCURACY + 1e-9)
 
 
@@ -89,7 +91,7 @@ def test_numbers_at_the_ends_and_heads_without_any():
     one = text(np.random.default_rng(0))
     one.values["focus"][:] = [[0.0, -1e-9, 1e-5], [1.0, 1e9, np.nan]]
     tally = Tally.empty(LAYERS, HEADS)
-    tally.add(Tally.of(one))
+    tally.take(one)
     found = tally.grids("focus")
     assert found["q50"][0].tolist() == [0, 0, 0]
     assert found["q50"][1, 0] == pytest.approx(1, rel=ACCURACY)

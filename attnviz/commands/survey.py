@@ -58,8 +58,13 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--examples", metavar="N", type=int, default=EXAMPLES, help="kept for each head"
     )
+    parser.add_argument("--dtype", metavar="NAME", help="such as bfloat16; float32 by default")
+    parser.add_argument(
+        "--device-map", metavar="MAP", help="where the model goes, such as auto or cuda"
+    )
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="where it runs")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="of Ray")
+    parser.add_argument("--gpus", metavar="N", type=float, default=0, help="of each worker")
     parser.add_argument(
         "--address", metavar="ADDRESS", help="of a running Ray cluster; else one is started here"
     )
@@ -93,8 +98,11 @@ def run(args: argparse.Namespace) -> int:
         column=args.column,
         max_tokens=args.max_tokens,
         examples=args.examples,
+        dtype=args.dtype,
+        device_map=args.device_map,
         engine=args.engine,
         workers=args.workers,
+        gpus=args.gpus,
         address=args.address,
         progress=None if args.quiet else _telling(),
     )
@@ -117,6 +125,8 @@ def _plan(args: argparse.Namespace) -> int:
         column=args.column,
         max_tokens=args.max_tokens,
         examples=args.examples,
+        dtype=args.dtype,
+        device_map=args.device_map,
     )
     memory = f", {found.memory / 1e9:.2f} GB at most" if found.memory else ""
     print(

@@ -28,10 +28,26 @@ TRIES = 3
 """How many workers may be lost over one part before it is the part that is to blame."""
 
 
+@dataclass(frozen=True)
+class Staff:
+    """The workers of a survey, and what each is given.
+
+    workers: how many. gpus: of each; parts of one, where several share it. loading: options of
+    `attnviz.load`. address: of a running cluster; None starts one on this machine.
+    """
+
+    workers: int
+    gpus: float
+    loading: Mapping[str, Any]
+    address: str | None
+
+
 class Worker:
     """A model in a process of its own."""
 
-    def __init__(self, model: str, threads: int, facts: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: str, threads: int, facts: Mapping[str, Any], loading: Mapping[str, Any]
+    ) -> None:
         """`facts` are what the driver knows of the model: numbers of another revision, or from
         other versions of the packages, are not mixed with these."""
         import torch
@@ -40,15 +56,17 @@ class Worker:
         self._lengths: Lengths = {}
         self._refused: AttnvizError | None = None
         try:
-            self._model = self._loaded(model, facts)
+            self._model = self._loaded(model, facts, loading)
         except AttnvizError as error:  # said when it is asked: Ray tells of no error before
             self._refused = error
 
-    def _loaded(self, model: str, facts: Mapping[str, Any]) -> "LoadedModel":
+    def _loaded(
+        self, model: str, facts: Mapping[str, Any], loading: Mapping[str, Any]
+    ) -> "LoadedModel":
         from attnviz.models import load
         from attnviz.survey.run import model_facts
 
-        loaded = load(model)
+        loaded = load(model, **loading)
         own = model_facts(loaded)
         if differ := [name for name in facts if own[name] != facts[name]]:
             raise BadInput(
@@ -70,8 +88,7 @@ def spread(
     waiting: Waiting,
     folder: Path,
     options: Mapping[str, Any],
-    workers: int,
-    address: str | None,
+    staff: Staff,
 ) -> Iterator[int]:
     """Have the waiting parts examined and keep them; yields how many texts each part had.
 
@@ -83,9 +100,9 @@ def spread(
     ray = _ray()
     ours = not ray.is_initialized()
     if ours:
-        ray.init(address=address, include_dashboard=False, log_to_driver=False)
+        ray.init(address=staff.address, include_dashboard=False, log_to_driver=False)
     try:
-        yield from _Crew(ray, model, facts, workers).work(waiting, folder, options)
+        yield from _Crew(ray, model, facts, staff).work(waiting, folder, options)
     finally:
         if ours:
             ray.shutdown()
@@ -121,21 +138,18 @@ class _Task:
 class _Crew:
     """Workers, and the parts in their hands."""
 
-    def __init__(self, ray: Any, model: str, facts: Mapping[str, Any], workers: int) -> None:
-        self._ray, self._model, self._facts = ray, model, facts
-        cores = int(ray.cluster_resources().get("CPU", 0))
-        if workers > cores:  # those that find no core would be waited for without end
-            raise BadInput(
-                what=f"There is no room for {workers} workers.",
-                why=f"Each takes a core, and this cluster has {cores}.",
-                todo="Ask for fewer, or for a larger cluster.",
-            )
-        self._class = ray.remote(num_cpus=1)(Worker)
-        self._workers = [self._hire() for _ in range(workers)]
+    def __init__(self, ray: Any, model: str, facts: Mapping[str, Any], staff: Staff) -> None:
+        self._ray, self._given = ray, (model, 1, dict(facts), dict(staff.loading))
+        there = ray.cluster_resources()
+        for kind, name, each in (("CPU", "core", 1), ("GPU", "GPU", staff.gpus)):
+            if staff.workers * each > there.get(kind, 0):
+                raise _no_room(staff.workers, name, each, there.get(kind, 0))
+        self._class = ray.remote(num_cpus=1, num_gpus=staff.gpus)(Worker)
+        self._workers = [self._hire() for _ in range(staff.workers)]
         self._hands: dict[Any, _Task] = {}
 
     def _hire(self) -> Any:
-        return self._class.remote(self._model, 1, dict(self._facts))
+        return self._class.remote(*self._given)
 
     def work(self, waiting: Waiting, folder: Path, options: Mapping[str, Any]) -> Iterator[int]:
         for place in [*range(len(self._workers))] * AHEAD:
@@ -173,6 +187,15 @@ class _Crew:
         if self._workers[task.place] is task.worker:
             self._workers[task.place] = self._hire()
         return replace(task, worker=self._workers[task.place], left=task.left - 1)
+
+
+def _no_room(workers: int, name: str, each: float, there: float) -> BadInput:
+    """Workers that find no core or GPU would be waited for without end."""
+    return BadInput(
+        what=f"There is no room for {workers} workers.",
+        why=f"Each takes {each:g} {name}, and this cluster has {there:g}.",
+        todo="Ask for fewer, or for a larger cluster.",
+    )
 
 
 def _refusal(error: BaseException) -> AttnvizError | None:

@@ -63,12 +63,14 @@ def _finished(
 
 
 def _threads_of(model: "LoadedModel") -> int:
-    """How many threads may have a text each: where weights are not in this memory, but on a GPU or
-    fetched layer by layer, one text at a time."""
+    """How many threads there are to share; one where weights are on a GPU, or are brought and taken
+    away layer by layer: such a model reads one text at a time."""
     import torch
 
+    from attnviz.models.placement import is_spread
+
     here = all(parameter.device.type == "cpu" for parameter in model.hf.parameters())
-    return torch.get_num_threads() if here else 1
+    return torch.get_num_threads() if here and not is_spread(model.hf) else 1
 
 
 def _fitting(model: "LoadedModel", max_tokens: int) -> int:

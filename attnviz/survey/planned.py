@@ -13,10 +13,12 @@ from attnviz.survey.corpus import read_corpus
 from attnviz.survey.findings import examine
 from attnviz.survey.local import threads
 from attnviz.survey.part import SIZE, Part, path_of
+from attnviz.survey.run import load_named
 from attnviz.survey.settings import EXAMPLES, MAX_TOKENS
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
+    from attnviz.models.loading import DeviceMap
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ def plan(
     column: str = "text",
     max_tokens: int = MAX_TOKENS,
     examples: int = EXAMPLES,
+    dtype: str | None = None,
+    device_map: "DeviceMap" = None,
 ) -> Plan:
     """Measure the first texts of a corpus, as one of Ray's workers would take them.
 
@@ -66,10 +70,8 @@ def plan(
     >>> found.texts, found.duration(1_000_000, workers=2) > found.duration(1_000, workers=2)
     (16, True)
     """
-    from attnviz.models import load
-
     texts = read_corpus(corpus, column=column)
-    loaded = load(model) if isinstance(model, str) else model
+    loaded = load_named(model, dtype=dtype, device_map=device_map)
     chosen = list(islice(texts, SIZE))
     options: dict[str, Any] = {"max_tokens": max_tokens, "most": examples}
     with threads(1):

@@ -19,6 +19,7 @@ from attnviz.survey.tally import MEASURES
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
+    from attnviz.models.loading import DeviceMap
 
 SETTINGS = "survey.json"
 _VERSIONS = ("attnviz", "torch", "transformers", "numpy")
@@ -56,8 +57,11 @@ def survey(
     column: str = "text",
     max_tokens: int = MAX_TOKENS,
     examples: int = EXAMPLES,
+    dtype: str | None = None,
+    device_map: "DeviceMap" = None,
     engine: str = "local",
     workers: int = 1,
+    gpus: float = 0,
     address: str | None = None,
     progress: Tell | None = None,
 ) -> Survey:
@@ -75,8 +79,13 @@ def survey(
         column: of a .jsonl, .csv or .parquet file.
         max_tokens: longer texts are cut to their beginning, and counted.
         examples: cells kept for each head.
-        engine: "local", in this process; or "ray", on workers of a Ray cluster.
+        dtype, device_map: as for `attnviz.load`, where the model is a name. Ray's workers load it
+            so; this process, which reads no more than facts of it then, loads it on the CPU.
+        engine: "local", in this process, as many texts at once as torch has threads; or "ray", on
+            workers of a Ray cluster.
         workers: of Ray, each with the model in its memory.
+        gpus: that each of Ray's workers takes, where there are some; the model is put on them
+            unless `device_map` says otherwise.
         address: of a running Ray cluster; by default one is started on this machine.
         progress: called after each text, or, with Ray, after each part.
 
@@ -84,11 +93,12 @@ def survey(
         BadInput: no such corpus or engine, or `out` holds a survey of something else.
         ModelNotFound, ModelRefused, UnsupportedModel: as `attnviz.load`.
     """
-    _check(engine, model, max_tokens, examples, workers)
+    loading = {"dtype": dtype, "device_map": device_map or ("auto" if gpus else None)}
+    _check(engine, model, max_tokens, examples, workers, gpus)
     arrow()  # said before anything is worked out
     texts, folder = read_corpus(corpus, column=column), Path(out)
-    loaded = _loaded(model) if engine == "local" else None
-    facts = model_facts(loaded or _loaded(model))
+    loaded = load_named(model, **loading) if engine == "local" else None
+    facts = model_facts(loaded or load_named(model, dtype=dtype))
     settings = {
         "corpus": texts.name,
         "max_tokens": max_tokens,
@@ -107,9 +117,10 @@ def survey(
             for number, chosen, found in parts:
                 found.save(path_of(folder, number), chosen)
     else:
-        from attnviz.survey.cluster import spread
+        from attnviz.survey.cluster import Staff, spread
 
-        for size in spread(str(model), facts, waiting, folder, options, workers, address):
+        staff = Staff(workers, gpus, loading, address)
+        for size in spread(str(model), facts, waiting, folder, options, staff):
             watch.more(size)
     whole = write(folder, settings, _merged(folder, texts))
     if not whole.texts:
@@ -121,7 +132,9 @@ def survey(
     return whole
 
 
-def _check(engine: str, model: Any, max_tokens: int, examples: int, workers: int) -> None:
+def _check(
+    engine: str, model: Any, max_tokens: int, examples: int, workers: int, gpus: float
+) -> None:
     if engine not in ENGINES:
         raise BadInput(
             what=f"There is no engine {engine!r}.", todo=f"Choose one of {', '.join(ENGINES)}."
@@ -138,12 +151,31 @@ def _check(engine: str, model: Any, max_tokens: int, examples: int, workers: int
             "used together.",
             todo="Give whole numbers from 1.",
         )
+    if gpus < 0 or (gpus and engine != "ray"):
+        raise BadInput(
+            what=f"{gpus} GPUs a worker cannot be used.",
+            why="They are handed out by Ray." if gpus > 0 else "There is no such number of them.",
+            todo='Give engine="ray", or a device_map.' if gpus > 0 else "Give 0 or more.",
+        )
 
 
-def _loaded(model: "str | LoadedModel") -> "LoadedModel":
+def load_named(model: "str | LoadedModel", **loading: Any) -> "LoadedModel":
+    """The model of a name; one that is loaded already is given back as it is.
+
+    Raises:
+        BadInput: it is loaded, and something is said about how to load it.
+    """
     from attnviz.models import load
 
-    return load(model) if isinstance(model, str) else model
+    if isinstance(model, str):
+        return load(model, **loading)
+    if any(value is not None for value in loading.values()):
+        raise BadInput(
+            what="The model is loaded already.",
+            why="dtype and device_map say how a model is loaded.",
+            todo="Leave them out, or give the model's name or folder.",
+        )
+    return model
 
 
 def model_facts(model: "LoadedModel") -> dict[str, Any]:

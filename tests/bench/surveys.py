@@ -1,4 +1,4 @@
-"""Surveys: against a plain loop over output_attentions, in memory, and on two of Ray's workers."""
+"""Surveys: against loops over output_attentions, in memory, and on two of Ray's workers."""
 
 import copy
 import os
@@ -6,52 +6,75 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from attnviz.capture.forward import run
+from attnviz.capture.inputs import prepare
 from attnviz.survey.corpus import Text
-from attnviz.survey.local import examined
+from attnviz.survey.local import examined, threads
 from attnviz.survey.part import SIZE
 from tests.bench import passage
 from tests.bench.paired import paired
-from tests.bench.plain_loop import measured
+from tests.bench.plain_loop import Way, head_by_head, heads_at_once, measured
 from tests.bench.process import ROOT
 from tests.bench.report import Reach, Report, Table, size
 
 LENGTHS = {256: 1 / 1.5, 1024: 1 / 3}
 """Tokens of a text, and what a survey's time must be as a part of the loop's."""
-TEXTS = {256: SIZE, 1024: 4}
-"""Texts of a round: of the shorter ones a whole part."""
+TEXTS = {256: 8, 1024: 4}
+"""Texts of a round."""
 ROUNDS = 5
-FEW, MANY = 100, 2_000
+FEW, MANY = 100, 10_000
 RAY_TOKENS, RAY_PARTS = 64, 8
 
 
 def surveys(report: Report, model: Any, *, everything: bool) -> None:
     table = report.table("Surveys")
     for length in LENGTHS:
-        against_a_plain_loop(table, model, length)
-    memory(table)
+        against_plain_loops(table, model, length)
+    memory(table, MANY if everything else MANY // 10)
     if everything:
         on_ray(table, model)
 
 
-def against_a_plain_loop(table: Table, model: Any, length: int) -> None:
-    """Seconds of a survey of some texts, as a part of the loop's."""
+def against_plain_loops(table: Table, model: Any, length: int) -> None:
+    """Seconds of a survey of some texts, as a part of those of loops; and of the model's forward
+    passes alone, which are what a survey would take if measuring took nothing."""
     plain = copy.deepcopy(model.hf)
     plain.set_attn_implementation("eager")
     text = passage.text(model.tokenizer, length)
     texts = [Text(number, f"text {number}", text) for number in range(TEXTS[length])]
-    times = paired(
-        lambda: [measured(plain, model.tokenizer, one.text) for one in texts],
-        lambda: list(examined(model, iter([(0, texts)]), max_tokens=length, most=5)),
-        rounds=ROUNDS,
-    )
     reach = Reach(LENGTHS[length], length)
-    table.ratio("survey / plain loop over output_attentions: time", length, times, reach)
+
+    def loop(way: Way) -> list[Any]:
+        return [measured(plain, model.tokenizer, one.text, way) for one in texts]
+
+    def ours() -> list[Any]:
+        return list(examined(model, iter([(0, texts)]), max_tokens=length, most=5))
+
+    def forward(one: Text) -> Any:
+        return run(model.hf, prepare(model, one.text).forward)
+
+    def bare() -> list[Any]:
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool, threads(1):
+            return list(pool.map(forward, texts))
+
+    plainly, at_once = partial(loop, head_by_head), partial(loop, heads_at_once)
+    for what, first, second, asked in (
+        ("survey / plain loop over output_attentions", plainly, ours, reach),
+        ("survey / that loop, all heads of a layer at once", at_once, ours, None),
+        ("forward passes alone / plain loop", plainly, bare, None),
+    ):
+        times = paired(first, second, rounds=ROUNDS)
+        table.ratio(f"{what}: time", length, times, asked)
 
 
-def memory(table: Table, many: int = MANY) -> None:
+def memory(table: Table, many: int) -> None:
     """The most memory of a survey of many texts, as a multiple of that of few."""
     few, more = (peak(texts) for texts in (FEW, many))
     what = f"planted circuit, {many:,} texts / {FEW} texts: most memory"

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 import ray
+import torch
 
 import attnviz
 import attnviz.survey
+from attnviz.models.placement import is_spread
 from attnviz.survey import cluster, run, survey
 from attnviz.survey import part as parts
 from attnviz.survey.probes import probe_texts
 from attnviz.survey.result import TABLES
+from tests.models.conftest import tiny_llama, word_tokenizer
 
 TEXTS = [text for _, text in probe_texts(24)]
 MODEL = "planted-circuit"
@@ -24,7 +27,8 @@ def started():
     """Ray on this machine, once for all tests."""
 
     os.environ["RAY_worker_niceness"] = "0"  # on a busy machine workers would get no turn
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # a GPU that is only counted: Ray hands it out, and nothing here asks what it can do
+    ray.init(num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
@@ -111,6 +115,29 @@ def test_a_worker_with_other_versions_is_refused(tmp_path, monkeypatch):
 def test_more_workers_than_cores_are_refused_and_not_waited_for(tmp_path):
     with pytest.raises(attnviz.BadInput, match="no room for 3 workers.*has 2"):
         survey(MODEL, TEXTS[:2], tmp_path, engine="ray", workers=3)
+
+
+def test_workers_share_a_gpu_and_load_the_model_as_told(tmp_path, monkeypatch):
+    class Told(cluster.Worker):
+        def examine(self, texts, options):
+            hf = self._model.hf
+            (own,) = ray.get_runtime_context().get_accelerator_ids()["GPU"]
+            assert own == "0" and ray.get_runtime_context().get_assigned_resources()["GPU"] == 0.5
+            assert {parameter.dtype for parameter in hf.parameters()} == {torch.bfloat16}
+            assert is_spread(hf)
+            return super().examine(texts, options)
+
+    monkeypatch.setattr(cluster, "Worker", Told)
+    for one in (tiny_llama(), word_tokenizer()):
+        one.save_pretrained(tmp_path / "model")
+    how = {"dtype": "bfloat16", "device_map": {"": "disk"}, "gpus": 0.5, "workers": 2}
+    found = survey(str(tmp_path / "model"), TEXTS[:4], tmp_path / "out", engine="ray", **how)
+    assert found.texts == 4 and found.provenance["dtype"] == "bfloat16"
+
+
+def test_more_gpus_than_there_are_are_refused(tmp_path):
+    with pytest.raises(attnviz.BadInput, match="2 workers.*takes 1 GPU, and .* has 1"):
+        survey(MODEL, TEXTS[:2], tmp_path, engine="ray", workers=2, gpus=1)
 
 
 def test_ray_wants_a_name_and_says_where_it_is_missing(tmp_path, monkeypatch):

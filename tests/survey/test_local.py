@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from accelerate.hooks import ModelHook, add_hook_to_module
 
 import attnviz
 from attnviz.cost import estimate
@@ -93,6 +94,8 @@ def test_weights_that_are_not_in_memory_are_read_by_one_text_at_a_time(threads):
     elsewhere = attnviz.wrap(tiny.hf("GPT2LMHeadModel"))
     elsewhere.hf.lm_head.weight = torch.nn.Parameter(torch.empty(1, 1, device="meta"))
     assert local._threads_of(elsewhere) == 1
+    add_hook_to_module(model.hf.transformer.h[0], ModelHook())  # brings weights and takes them away
+    assert local._threads_of(model) == 1
 
 
 def test_a_survey_that_is_stopped_begins_no_other_text_and_gives_the_threads_back(

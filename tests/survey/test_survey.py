@@ -14,7 +14,7 @@ import pytest
 
 import attnviz
 from attnviz.detectors import profile
-from attnviz.survey import open_survey, survey
+from attnviz.survey import open_survey, plan, survey
 from attnviz.survey import part as parts
 from attnviz.survey.probes import probe_texts
 from attnviz.survey.result import TABLES
@@ -229,11 +229,23 @@ def test_damaged_results_are_refused_in_words(found, planted, tmp_path):
         ({"engine": "spark"}, "no engine 'spark'"),
         ({"max_tokens": 0}, "max_tokens 0"),
         ({"workers": 0}, "workers 0"),
+        ({"gpus": 1}, "1 GPUs a worker cannot be used.*handed out by Ray"),
+        ({"gpus": -1}, "-1 GPUs a worker cannot be used.*no such number"),
+        ({"dtype": "bfloat16"}, "loaded already"),
+        ({"device_map": "auto"}, "loaded already"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(planted, tmp_path, options, words):
     with pytest.raises(attnviz.BadInput, match=words):
         survey(planted, TEXTS[:1], tmp_path, **options)
+
+
+def test_a_name_is_loaded_in_the_dtype_that_is_asked_for(tmp_path):
+    found = survey(MODEL, TEXTS[:2], tmp_path, dtype="bfloat16")
+    assert found.provenance["dtype"] == "bfloat16"
+    assert plan(MODEL, TEXTS[:2], dtype="float64").texts == 2
+    with pytest.raises(attnviz.BadInput, match="differs in: dtype"):
+        survey(MODEL, TEXTS[:2], tmp_path)
 
 
 def test_both_sides_of_a_model_with_two_are_surveyed(tmp_path, bpe):

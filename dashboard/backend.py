@@ -20,12 +20,9 @@ from dashboard.store import Store
 from dashboard.turns import Tell, silent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnviz.capture import Capture
     from attnviz.comparison import RowDistances
     from attnviz.cost import Estimate
-    from attnviz.detectors import Alike, HeadProfile, Thumbnails
     from attnviz.head import Head
     from attnviz.models import LoadedModel
     from attnviz.overview import Overview
@@ -45,7 +42,6 @@ FOLDERS_ALLOWED = HOST.folders
 # as much again, a mask of the whole text, and what a page draws from it.
 _MASK_BYTES = 6
 _PAGE_BYTES = 64 * 2**20
-GRID_ROWS = 64  # of a long text, for numbers of all heads that a page shows unasked
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
 Step = Callable[[int, int], None]
@@ -230,80 +226,12 @@ def _length(capture: "Capture") -> int:
     return max((len(side) for side in capture.tokens.values()), default=0)
 
 
-def head_grid(ask: Ask, measure: str, stack: str) -> "NDArray[Any]":
-    """(layers, heads): one number a head, worked out once a capture."""
-    from attnviz.detectors import head_grid as measure_heads
-
-    return _extra(
-        ask,
-        ("grid", measure, stack),
-        lambda cap: measure_heads(cap, measure, stack, rows=GRID_ROWS),
-    )
-
-
-def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
-    """How far every head is from one of them, worked out once a capture."""
-    from attnviz.detectors import alike as measure_all
-
-    return _extra(
-        ask, ("alike", stack, layer, head), lambda cap: measure_all(cap, layer, head, stack)
-    )
-
-
-def head_shares(ask: Ask, stack: str) -> "HeadProfile":
-    """The measures that go from 0 to 1, of every head, over some rows, once a capture."""
-    from attnviz.detectors import SHARES, profile
-
-    return _extra(
-        ask, ("shares", stack), lambda cap: profile(cap, stack, measures=SHARES, rows=GRID_ROWS)
-    )
-
-
-def head_profile(ask: Ask, stack: str, step: Step, rows: int | None = None) -> "HeadProfile":
-    """Every measure of every head, worked out once a capture; over so many rows, evenly spread."""
-    from attnviz.detectors import profile
-
-    return _extra(
-        ask,
-        profile_name(stack, rows),
-        lambda cap: profile(cap, stack, rows=rows, progress=step),
-    )
-
-
-def profile_name(stack: str, rows: int | None) -> Hashable:
-    """What the measures of every head are kept under."""
-    return ("profile", stack, rows)
-
-
-def head_maps(ask: Ask, stack: str, step: Step) -> "Thumbnails":
-    """Small maps of every head, worked out once a capture."""
-    from attnviz.detectors import thumbnails
-
-    return _extra(ask, maps_name(stack), lambda cap: thumbnails(cap, stack, progress=step))
-
-
-def maps_name(stack: str) -> Hashable:
-    """What the small maps are kept under."""
-    return ("maps", stack)
-
-
-def head_probe(ask: Ask, stack: str, step: Step) -> "HeadProfile":
-    """The measures on repeated random tokens, made once a model."""
-    from attnviz.detectors import profile, repeated
-
-    def make(model: "LoadedModel") -> "HeadProfile":
-        return profile(repeated(model), stack, progress=step)
-
-    with waiting.line() as told:
-        return store().probe(ask.model, ("repeated tokens", stack), make, told)
-
-
 def compared(ask: Ask, name: Hashable, make: "Callable[[], RowDistances]") -> "RowDistances":
     """What is worked out from heads of this capture and of another, kept with this one."""
-    return _extra(ask, name, lambda cap: make())
+    return extra(ask, name, lambda cap: make())
 
 
-def _extra(ask: Ask, name: Hashable, make: "Callable[[Capture], Any]") -> Any:
+def extra(ask: Ask, name: Hashable, make: "Callable[[Capture], Any]") -> Any:
     """What is worked out from a capture without another run of the model."""
     with waiting.line() as tell:
         return store().extra(ask.model, ask, name, make, tell, reader())
@@ -330,7 +258,7 @@ def overview(
     """One head from afar, worked out once a capture."""
     from attnviz.overview import overview as look
 
-    return _extra(
+    return extra(
         ask,
         ("overview", stack, layer, head),
         lambda cap: look(cap.head(layer=layer, head=head, stack=stack), tell=tell),

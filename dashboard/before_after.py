@@ -6,12 +6,13 @@ import numpy as np
 import streamlit as st
 
 from attnviz.contributions import MEASURES
-from dashboard import backend, head_maps, place, scripts
+from dashboard import backend, head_maps, place
 from dashboard.experiment import MEASURES as OFFERED
 from dashboard.experiment import Experiment
 from dashboard.experiment_state import refuse, widget
 from dashboard.figure import figure
 from dashboard.outcome import NOTHING_OUT, SHOWN, Outcome, puts_out
+from dashboard.scripts import what_if as scripts
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def row(outcome: Outcome, before: "Head", after: "Head", at: int) -> None:
     )
     table = pd.DataFrame({"Key": names, "Before": pair["before"], "After": pair["after"]})
     table["Difference"] = table["After"] - table["Before"]
-    alt, script = _row_alt(before, after, at), scripts.what_if_row(before.first + at)
+    alt, script = _row_alt(before, after, at), scripts.row(before.first + at)
     figure("if_row", chart, alt, table, change=outcome.change, script=script)
 
 
@@ -154,7 +155,7 @@ def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
         )
         table = pd.DataFrame({"Token": names, "Before": pair["before"], "After": pair["after"]})
         table["Difference"] = table["After"] - table["Before"]
-        script = scripts.what_if_tokens(SHOWN)
+        script = scripts.tokens(SHOWN)
         figure("if_output", chart, alt, table, change=outcome.change, script=script)
         return
     tokens = capture.query_tokens("decoder" if "decoder" in capture.stacks else None)
@@ -168,7 +169,7 @@ def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
     most = int(change.argmax())
     alt = f"Change of each token's last hidden state: most at {names[most]}, {change[most]:.4f}."
     table = pd.DataFrame({"Token": names, "1 - cosine": change})
-    script = scripts.WHAT_IF_STATES
+    script = scripts.STATES
     figure("if_output", chart, alt, table, change=outcome.change, script=script)
 
 
@@ -233,5 +234,5 @@ def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, meas
         f"{MEASURES[measure].title} of each key before and after: the largest change is "
         f"{moved.max():.3g}, at {names[int(moved.argmax())]}."
     )
-    script = scripts.what_if_contributions(before.first + at, measure)
+    script = scripts.contributions(before.first + at, measure)
     figure("if_contributions", chart, alt, table, change=outcome.change, script=script)

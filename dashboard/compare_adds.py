@@ -6,10 +6,11 @@ import numpy as np
 import streamlit as st
 
 from attnviz.contributions import MEASURES
-from dashboard import place, scripts
+from dashboard import place
 from dashboard.choices import pick
 from dashboard.compare_sides import Side
 from dashboard.figure import figure
+from dashboard.scripts import compare as scripts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

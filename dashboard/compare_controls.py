@@ -129,7 +129,7 @@ def places(slot: "DeltaGenerator", a: Side, b: Side, other: Other) -> None:
             help="B becomes your selection, and A stands in its place.",
         )
         st.button(
-            "Open B in Explore",
+            "Explore B",
             key="cmp_open",
             on_click=compare_state.open_second,
             args=(b.selection,),
@@ -179,7 +179,7 @@ def _walk(title: str, name: str, options: Sequence[int], b: Side) -> None:
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
     ):
-        _pick(title, name, options, b, str, width=90)
+        _pick(title, name, options, b, str, width=80)
         place_now = options.index(getattr(b.selection, name))
         go = partial(compare_state.step, f"b_{name}", options, here)
         steps.arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)

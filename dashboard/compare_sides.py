@@ -7,7 +7,7 @@ process may have room for one model only.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dashboard import backend, compare_state, heading, loading, place, sidebar, state
+from dashboard import all_heads, backend, compare_state, heading, loading, place, sidebar, state
 from dashboard.compare_kept import Outline, alone, kept
 from dashboard.compare_link import Other
 from dashboard.selection import Selection, fit
@@ -56,7 +56,7 @@ class Side:
     def shares(self) -> "HeadProfile":
         """The measures that mean the same in every model, of all heads of its stack."""
         stack = str(self.selection.stack)
-        return kept(("shares", self.ask, stack), lambda: backend.head_shares(self.ask, stack))
+        return kept(("shares", self.ask, stack), lambda: all_heads.shares(self.ask, stack))
 
 
 def first(selection: Selection, other: Other) -> Side | None:
@@ -73,7 +73,7 @@ def first(selection: Selection, other: Other) -> Side | None:
     stack, (layer, head) = str(selection.stack), side.at
     found = kept(
         ("alike", side.ask, stack, layer, head),
-        lambda: backend.alike(side.ask, stack, layer, head),
+        lambda: all_heads.alike(side.ask, stack, layer, head),
     )
     return replace(side, alike=found)
 

@@ -5,7 +5,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard import backend, scripts
+from dashboard import all_heads, backend
+from dashboard.scripts import heads as heads_scripts
+from dashboard.scripts import how_it_works
 from dashboard.selection import SHIPPED_SURVEY, Selection
 from dashboard.turns import silent
 
@@ -75,7 +77,7 @@ def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
 
     capture = backend.capture(ask, silent)
     stack, name = str(selection.stack), selection.grid
-    found, about = backend.head_shares(ask, stack), HEAD_MEASURES[name]
+    found, about = all_heads.shares(ask, stack), HEAD_MEASURES[name]
 
     def chart() -> Any:
         return charts.grid(
@@ -87,7 +89,7 @@ def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
             high=about.high,
         )
 
-    rows = backend.GRID_ROWS
+    rows = all_heads.ROWS
     return heads_view(capture, stack, measure=name, rows=rows, found=found, chart=chart, link=link)
 
 
@@ -149,15 +151,15 @@ def heads(
     stack, measure = str(selection.stack), selection.measure
 
     def chart() -> Any:
-        drawn = backend.has_experiment(ask, backend.maps_name(stack))
+        drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
         if numbers is not None and (selection.view == "measure" or not drawn):
             return page.grid(selection, numbers, left)[0]
-        maps = backend.head_maps(ask, stack, _no_step)
+        maps = all_heads.maps(ask, stack, _no_step)
         return page.maps(selection, numbers, left, order, maps)[0]
 
     if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
-    found = backend.head_profile(ask, stack, _no_step)
+    found = all_heads.profile(ask, stack, _no_step)
     return heads_view(
         capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
     )
@@ -220,11 +222,11 @@ def _of_measure(capture: "Capture", selection: Selection, title: str) -> str:
     stack, measure = str(selection.stack), selection.measure
     if measure == "effect":
         most = None if has_logits(capture) else 2.0
-        return scripts.effect(stack, place_of_output(capture, selection), title, most)
+        return heads_scripts.effect(stack, place_of_output(capture, selection), title, most)
     if measure in kept_with_all():
         folder = "" if selection.survey == SHIPPED_SURVEY else selection.survey
-        return scripts.surveyed(capture.info.name, folder, stack, measure, title)
-    return scripts.repeated(stack, plain(measure), title)
+        return heads_scripts.surveyed(capture.info.name, folder, stack, measure, title)
+    return heads_scripts.repeated(stack, plain(measure), title)
 
 
 def figure(
@@ -322,7 +324,7 @@ def real_steps(
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)
     table = _followed(head, row, keys)
-    script = scripts.followed(row, keys)
+    script = how_it_works.followed(row, keys)
     return figure(ask, of, "four_steps", finding, chart, table, None, script=script, link=link)
 
 
@@ -340,7 +342,7 @@ def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
         title="Attention in four steps, on an invented head",
         finding=" ".join(describe_four_steps(head, query=0, keys=keys)),
         about={"place": {"kind": "table", "figure": "toy", **asdict(toy)}},
-        script=scripts.invented(head),
+        script=how_it_works.invented(head),
         stem="four-steps",
         link=link,
     )

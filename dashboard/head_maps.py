@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import backend, place, scripts
+from dashboard import backend, place
 from dashboard.experiment import MAPS
 from dashboard.experiment_state import widget
 from dashboard.figure import numbers
+from dashboard.scripts import what_if as scripts
 from dashboard.selection import Selection
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def draw(
     chart = heats(drawn, columns=3)
     alt = "The head before and after."
     rows, columns = ((one.start, one.stop) for one in part)
-    script = scripts.what_if_maps(of, _MOST, rows, columns)
+    script = scripts.maps(of, _MOST, rows, columns)
     numbers("if_maps", table, alt, chart=chart, change=change, script=script)
 
 

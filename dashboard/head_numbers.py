@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.errors import AttnvizError
-from dashboard import backend, heads_words, loading, long_heads, place, slow, surveys
+from dashboard import all_heads, backend, heads_words, loading, long_heads, place, slow, surveys
 from dashboard.outcome import NOTHING_OUT, puts_out
 from dashboard.selection import HEAD_CHOICES, Selection, span_of
 from dashboard.sweep import place_of_output
@@ -106,7 +106,7 @@ class Measured:
             return None, ""
         with slow.bar("Measuring on repeated random tokens") as step:
             try:
-                found = backend.head_probe(self.ask, stack, step)
+                found = all_heads.probe(self.ask, stack, step)
             except AttnvizError as error:
                 return None, f"Nothing on repeated random tokens. {error.what} {error.why}"
         return found, ""

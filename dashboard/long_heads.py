@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dashboard import backend, slow
+from dashboard import all_heads, backend, slow
 from dashboard.turns import silent
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ def profile(ask: backend.Ask, capture: "Capture", stack: str) -> "HeadProfile":
     spread, until all are asked for."""
     rows = rows_measured(ask, capture, stack)
     with slow.bar("Measuring every head") as step:
-        return backend.head_profile(ask, stack, step, rows)
+        return all_heads.profile(ask, stack, step, rows)
 
 
 def rows_measured(ask: backend.Ask, capture: "Capture", stack: str) -> int | None:
     """How many rows the measures are of; None: all."""
-    whole = backend.has_experiment(ask, backend.profile_name(stack, None))
+    whole = backend.has_experiment(ask, all_heads.profile_name(stack, None))
     return None if whole or not is_long(capture, stack) else ROWS
 
 
@@ -43,7 +43,7 @@ def offer_all_rows(ask: backend.Ask, capture: "Capture", stack: str) -> None:
     slow.result(
         "heads_rows",
         ask,
-        backend.profile_name(stack, None),
+        all_heads.profile_name(stack, None),
         lambda model, cap, step: measure(cap, stack, progress=step),
         cost=lambda: _cost(ask, stack, "profile"),
         label=f"Measure all {count:,} rows",
@@ -57,11 +57,11 @@ def maps(ask: backend.Ask, capture: "Capture", stack: str) -> "Thumbnails | None
 
     if not is_long(capture, stack):
         with slow.bar("Drawing every head") as step:
-            return backend.head_maps(ask, stack, step)
+            return all_heads.maps(ask, stack, step)
     return slow.result(
         "heads_maps",
         ask,
-        backend.maps_name(stack),
+        all_heads.maps_name(stack),
         lambda model, cap, step: thumbnails(cap, stack, progress=step),
         cost=lambda: _cost(ask, stack, "maps"),
         label="Draw every head as a small map",

@@ -7,6 +7,7 @@ import streamlit as st
 from attnviz.errors import AttnvizError
 from attnviz.models.catalog import CATALOG
 from dashboard import (
+    all_heads,
     backend,
     export_panel,
     exports,
@@ -233,7 +234,7 @@ def _grid(selection: Selection) -> None:
         help=f"{HEAD_MEASURES[selection.grid].definition} Of a long text, 64 rows are looked at.",
     )
     measure = HEAD_MEASURES[selection.grid]
-    values = backend.head_grid(loading.ask_of(selection), selection.grid, str(selection.stack))
+    values = all_heads.grid(loading.ask_of(selection), selection.grid, str(selection.stack))
     chart = chart_key("grid", "pick_head", layer=selection.layer, head=selection.head)
     figure.draw(
         charts.grid(

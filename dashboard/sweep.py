@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import backend, figure, loading, place, scripts, slow, state
+from dashboard import backend, figure, loading, place, slow, state
 from dashboard.experiment import HOWS, Experiment
 from dashboard.outcome import NOTHING_OUT, moved, puts_out
+from dashboard.scripts import what_if as scripts
 from dashboard.selection import Selection
 from dashboard.turns import silent
 from dashboard.what_if import pick

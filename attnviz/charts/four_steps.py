@@ -7,11 +7,25 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.charts import flow, pictures
+from attnviz.charts import flow
 from attnviz.charts import layers as draw
 from attnviz.charts.lanes import Lane, Lanes
-from attnviz.charts.palettes import ACCENT, INK, MUTED, PAPER, SOLID, STEPS, luminance, ramp
+from attnviz.charts.palettes import ACCENT, MUTED, PAPER, SOLID, STEPS, ramp
 from attnviz.charts.scales import short
+from attnviz.charts.step_marks import (
+    ROUND,
+    band,
+    frame,
+    hit,
+    ink_on,
+    line,
+    named,
+    number,
+    outlined,
+    shade,
+    strip,
+    words,
+)
 
 if TYPE_CHECKING:
     from attnviz.head import Head
@@ -31,10 +45,7 @@ _GAP = 10  # between a key's card and its score
 _TOP, _TALL, _BETWEEN = 58, 282, 12  # where lanes start, all lanes together, from lane to lane
 _DARK, _LIGHT = "#262730", "#f3f4f6"  # words on a light and on a dark page
 _MIDDLE = _TOP + _TALL / 2
-_ROUND = 5
 _EDGE = 1  # pixels left free beside the outer boxes, for their outlines
-_LANE = {"field": "lane", "type": "nominal"}
-_NUMBERED = 4  # cells of a vector up to which each has its number in it
 
 
 def four_steps(
@@ -162,20 +173,20 @@ def _headings() -> list[alt.Chart]:
     rooms = ("x_card-8", "x_stack-x_card-8", "x_value-x_stack-4", "width-x_value")
     drawn = []
     for (title, below), x, room in zip(STEPS_TAKEN, places, rooms, strict=True):
-        drawn.append(_words(draw.quoted(title), x, "9*u", size=17, limit=room, bold=True))
-        drawn.append(_words(draw.quoted(below), x, "30*u", size=12, limit=room))
+        drawn.append(words(draw.quoted(title), x, "9*u", size=17, limit=room, bold=True))
+        drawn.append(words(draw.quoted(below), x, "30*u", size=12, limit=room))
     return drawn
 
 
 def _focus(lanes: Lanes) -> list[alt.Chart]:
     """The token that reads, at half the height of the lanes."""
     drawn = [
-        _frame(f"{_EDGE}", f"{_MIDDLE - 42}*u", _FOCUS, 84),
-        _named("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
+        frame(f"{_EDGE}", f"{_MIDDLE - 42}*u", _FOCUS, 84),
+        named("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
     ]
     if lanes.head.q is not None:
         query = lanes.head.q[lanes.query]
-        drawn += _strip(query, _reach(_asked(lanes)), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
+        drawn += strip(query, _reach(_asked(lanes)), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
     return drawn
 
 
@@ -183,16 +194,16 @@ def _cards(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key: its word, its vector, and its score."""
     tall = _lane_height(len(lanes.lanes))
     reach, top = _reach(_asked(lanes)), _top_score(lanes)
-    drawn = [_frame("x_card", "datum.y*u", _CARD, tall, rows)]
+    drawn = [frame("x_card", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
         bare = lane.key is None
-        drawn.append(_named(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
+        drawn.append(named(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
         if lane.key is not None:
-            drawn += _strip(lane.key, reach, "x_card", middle + 14, _CARD)
+            drawn += strip(lane.key, reach, "x_card", middle + 14, _CARD)
         drawn += _score(lane, place, middle, top)
     wide = f"{_CARD + _GAP + _SCORE}*u"
-    return [*drawn, _hit("cards", "x_card", "datum.y*u", wide, f"{tall}*u", rows)]
+    return [*drawn, hit("cards", "x_card", "datum.y*u", wide, f"{tall}*u", rows)]
 
 
 def _score(lane: Lane, place: int, middle: float, top: float) -> list[alt.Chart]:
@@ -200,15 +211,15 @@ def _score(lane: Lane, place: int, middle: float, top: float) -> list[alt.Chart]
     box = ("x_score", f"{middle - 20}*u", f"{_SCORE}*u", "40*u")
     centre = f"x_score+{_SCORE / 2}*u"
     if lane.masked:
-        patch = draw.box(draw.ONE, *box, stroke=MUTED, strokeDash=[4, 3], cornerRadius=_ROUND)
+        patch = draw.box(draw.ONE, *box, stroke=MUTED, strokeDash=[4, 3], cornerRadius=ROUND)
         return [
-            patch, _words(draw.quoted("masked"), centre, f"{middle}*u", size=13, align="center")
+            patch, words(draw.quoted("masked"), centre, f"{middle}*u", size=13, align="center")
         ]  # fmt: skip
     if lane.score is None:
         return []
     colour = ramp("score")[round((0.5 + lane.score / (2 * top)) * (STEPS - 1))]
-    patch = draw.box(draw.ONE, *box, **_outlined(place), fill=_hex(colour), cornerRadius=_ROUND)
-    return [patch, _number(short(round(lane.score, 2)), centre, f"{middle}*u", _ink_on(colour), 17)]
+    patch = draw.box(draw.ONE, *box, **outlined(place), fill=_hex(colour), cornerRadius=ROUND)
+    return [patch, number(short(round(lane.score, 2)), centre, f"{middle}*u", ink_on(colour), 17)]
 
 
 def _paths(lanes: Lanes) -> list[alt.Chart]:
@@ -219,10 +230,10 @@ def _paths(lanes: Lanes) -> list[alt.Chart]:
     # a lane without a score starts at its card, and runs level past where the score would be
     starts = f"datum.bare&&datum.t===0?x_card+{_CARD}*u:x_score+{_SCORE}*u"
     return [
-        _line(lines, f"{_EDGE}+{_FOCUS}*u", "x_card"),
-        _band(to_stack, starts, "x_stack", SOLID["weight"]),
-        _band(to_value, f"x_stack+{_STACK}*u", "x_value", SOLID["weight"]),
-        _band(to_output, f"x_value+{_CARD}*u", "x_out", SOLID["contribution"]),
+        line(lines, f"{_EDGE}+{_FOCUS}*u", "x_card"),
+        band(to_stack, starts, "x_stack", SOLID["weight"]),
+        band(to_value, f"x_stack+{_STACK}*u", "x_value", SOLID["weight"]),
+        band(to_output, f"x_value+{_CARD}*u", "x_out", SOLID["contribution"]),
     ]
 
 
@@ -238,7 +249,7 @@ def _stack(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
             alt.Data(values=rows),
             *place,
             fill=SOLID["weight"],
-            fillOpacity=draw.ref(_shade(1, 0.4)),
+            fillOpacity=draw.ref(shade(1, 0.4)),
             stroke=draw.ref(f"lit===datum.lane?'{ACCENT}':null"),
             strokeWidth=2.5,
         ),
@@ -247,171 +258,38 @@ def _stack(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
         if row["share"] >= 13:
             size = 18 if row["share"] >= 24 else 12
             y = f"{row['from'] + row['share'] / 2}*u"
-            ink = f"({_shade(1, 0)})?'{PAPER}':ink"
-            drawn.append(_number(_share(lane.weight), middle, y, _lane(ink, row), size))
+            ink = f"({shade(1, 0)})?'{PAPER}':ink"
+            drawn.append(number(_share(lane.weight), middle, y, _lane(ink, row), size))
     if lanes.sink > 0:
         y = f"{_TOP + (1 - lanes.sink / 2) * _TALL}*u"
         label = draw.quoted(f"sink {_share(lanes.sink)}")
-        drawn.append(_words(label, middle, y, align="center"))
-    return [*drawn, _hit("segments", *place, rows)]
+        drawn.append(words(label, middle, y, align="center"))
+    return [*drawn, hit("segments", *place, rows)]
 
 
 def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key's value vector and the weight that multiplies it."""
     tall, reach = _lane_height(len(lanes.lanes)), _reach(_given(lanes))
-    drawn = [_frame("x_value", "datum.y*u", _CARD, tall, rows)]
+    drawn = [frame("x_value", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
         label = draw.quoted(f"{_share(lane.weight)} ×")
         at = f"x_value+{_CARD / 2}*u"
-        drawn.append(_words(label, at, f"{middle - 15}*u", size=16, align="center", bold=True))
-        drawn += _strip(lane.value, reach, "x_value", middle + 14, _CARD)
-    return [*drawn, _hit("values", "x_value", "datum.y*u", f"{_CARD}*u", f"{tall}*u", rows)]
+        drawn.append(words(label, at, f"{middle - 15}*u", size=16, align="center", bold=True))
+        drawn += strip(lane.value, reach, "x_value", middle + 14, _CARD)
+    return [*drawn, hit("values", "x_value", "datum.y*u", f"{_CARD}*u", f"{tall}*u", rows)]
 
 
 def _output(lanes: Lanes) -> list[alt.Chart]:
     """The blend: one new vector for the token that reads."""
     return [
-        _frame("x_out", f"{_MIDDLE - 42}*u", _OUT, 84),
-        _named("focus_word", "x_out", _MIDDLE - 18, _OUT),
-        *_strip(lanes.output, _reach(_given(lanes)), "x_out", _MIDDLE + 16, _OUT),
+        frame("x_out", f"{_MIDDLE - 42}*u", _OUT, 84),
+        named("focus_word", "x_out", _MIDDLE - 18, _OUT),
+        *strip(lanes.output, _reach(_given(lanes)), "x_out", _MIDDLE + 16, _OUT),
     ]
 
 
 # The kinds of mark
-
-
-def _shade(usual: float, away: float) -> str:
-    """An opacity: as usual while nothing is lit, less for what is not part of the lit path."""
-    return f"lit<0||lit===datum.lane?{usual}:{away}"
-
-
-def _outlined(place: int | None = None) -> dict[str, Any]:
-    """The outline of a box that is lit with its lane."""
-    own = "datum.lane" if place is None else str(place)
-    return {
-        "stroke": draw.ref(f"lit==={own}?'{ACCENT}':'{MUTED}'"),
-        "strokeWidth": draw.ref(f"lit==={own}?2.5:1"),
-    }
-
-
-def _frame(x: str, y: str, wide: int, tall: float, rows: Any = None) -> alt.Chart:
-    """The box of a token, or one a lane."""
-    data = draw.ONE if rows is None else alt.Data(values=rows)
-    look: dict[str, Any] = {"stroke": MUTED} if rows is None else _outlined()
-    if rows is not None:
-        look["strokeDash"] = draw.ref("datum.masked?[4,3]:[1,0]")
-    return draw.box(data, x, y, f"{wide}*u", f"{tall}*u", cornerRadius=_ROUND, **look)
-
-
-def _hit(name: str, x: str, y: str, w: str, h: str, rows: list[dict[str, Any]]) -> alt.Chart:
-    """Unseen rectangles that answer to the pointer and speak to a screen reader."""
-    hidden = ("lane", "y", "from", "share", "masked", "told")
-    shown = [name for name in dict.fromkeys(n for row in rows for n in row) if name not in hidden]
-    tip = "{" + ",".join(f"{draw.quoted(n)}:datum[{draw.quoted(n)}]" for n in shown) + "}"
-    return draw.box(
-        alt.Data(values=rows),
-        *(x, y, w, h),
-        name=name,
-        channels={
-            "tooltip": draw.px(tip),
-            "description": {"field": "told", "type": "nominal"},
-        },
-        aria=True,
-        cursor="pointer",
-    )
-
-
-def _line(points: list[dict[str, Any]], start: str, end: str) -> alt.Chart:
-    look = {
-        "stroke": draw.ref(f"lit===datum.lane?'{ACCENT}':'{MUTED}'"),
-        "strokeWidth": draw.ref("(lit===datum.lane?3:1.5)*u"),
-        "strokeDash": draw.ref("datum.masked?[4,4]:[1,0]"),
-        "opacity": draw.ref(_shade(0.9, 0.3)),
-        "aria": False,
-    }
-    place = {"x": draw.px(_across(start, end)), "y": draw.px("datum.y*u"), "detail": _LANE}
-    return draw.mark("line", place, alt.Data(values=points), look=look)
-
-
-def _band(points: list[dict[str, Any]], start: str, end: str, colour: str) -> alt.Chart:
-    look = {
-        "fill": colour,
-        "fillOpacity": draw.ref("lit<0?0.38:lit===datum.lane?0.75:0.12"),
-        "aria": False,
-    }
-    place = {
-        "x": draw.px(_across(start, end)),
-        "y": draw.px("datum.y*u"),
-        "y2": draw.px("datum.y2*u"),
-        "detail": _LANE,
-    }
-    return draw.mark("area", place, alt.Data(values=points), look=look)
-
-
-def _across(start: str, end: str) -> str:
-    return f"({start})+(({end})-({start}))*datum.t"
-
-
-def _named(label: str, x: str, y: float, wide: int) -> alt.Chart:
-    """A token's word, its middle at y, in the middle of its box."""
-    limit = f"{wide - 10}*u"
-    return _words(
-        label, f"{x}+{wide / 2}*u", f"{y}*u", size=16, align="center", limit=limit, bold=True
-    )
-
-
-def _words(
-    label: str,
-    x: str,
-    y: str,
-    *,
-    size: int = 12,
-    align: str = "left",
-    limit: str = "width",
-    bold: bool = False,
-) -> alt.Chart:
-    """A line of text, its middle at y, whose letters grow with the room. `label` is an
-    expression."""
-    look = {
-        "align": align,
-        "baseline": "middle",
-        "fontSize": draw.ref(f"max(10,{size}*u)"),
-        "fontWeight": "bold" if bold else "normal",
-        "limit": draw.ref(limit),
-        "fill": draw.ref("ink"),
-        "aria": False,
-    }
-    return draw.mark("text", {"x": draw.px(x), "y": draw.px(y), "text": draw.px(label)}, look=look)
-
-
-def _number(text: str, x: str, y: str, ink: str, size: int, *, bold: bool = True) -> alt.Chart:
-    """A number on a patch of known colour."""
-    look = {
-        "align": "center",
-        "baseline": "middle",
-        "fontSize": draw.ref(f"{size}*u"),
-        "fontWeight": "bold" if bold else "normal",
-        "fill": draw.ref(ink) if "?" in ink else ink,
-        "aria": False,
-    }
-    return draw.mark("text", {"x": draw.px(x), "y": draw.px(y), "text": {"value": text}}, look=look)
-
-
-def _strip(vector: NDArray, reach: float, x: str, y: float, wide: int) -> list[alt.Chart]:
-    """A vector as a row of cells, its middle at y; few cells have their numbers in them."""
-    colours = ramp("signed")
-    position = 0.5 + np.asarray(vector, float)[None] / (2 * reach)
-    address = pictures.cells(position, colours, np.ones(position.shape, bool))
-    left, room, tall = 6, wide - 12, 26
-    drawn = [draw.picture(address, f"{x}+{left}*u", f"{y - tall / 2}*u", f"{room}*u", f"{tall}*u")]
-    if len(vector) <= _NUMBERED:
-        cell = room / len(vector)
-        for place, number in enumerate(np.asarray(vector).tolist()):
-            colour = colours[round(float(position[0, place].clip(0, 1)) * (STEPS - 1))]
-            at = f"{x}+{left + (place + 0.5) * cell}*u"
-            drawn.append(_number(_decimal(number), at, f"{y}*u", _ink_on(colour), 11, bold=False))
-    return drawn
 
 
 # Numbers of the colours
@@ -444,15 +322,6 @@ def _share(weight: float) -> str:
     if 0 < weight < 0.005:
         return "<0.01"
     return ">0.99" if 0.995 <= weight < 1 else f"{weight:.2f}"
-
-
-def _decimal(number: float) -> str:
-    """A number in a small cell."""
-    return f"{number + 0.0:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")
-
-
-def _ink_on(colour: NDArray) -> str:
-    return PAPER if luminance(colour) < 0.179 else INK
 
 
 def _lane(expression: str, row: dict[str, Any]) -> str:

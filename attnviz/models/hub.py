@@ -4,20 +4,18 @@ Files go to the Hub library's own cache, so a model that another program fetched
 and one that was fetched before loads without a network.
 """
 
-import errno
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused, TooLarge, UnsupportedModel
+from attnviz.errors import ModelNotFound, ModelRefused, TooLarge
 from attnviz.models import checkpoint
+from attnviz.models.hub_faults import is_unreachable, plain_errors
 
 Progress = Callable[[str, float | None], None]
 
 _LARGEST_DATA_FILE = 100_000_000  # a tokenizer is smaller; some repositories keep data sets beside
-_BAD_TOKEN = "Invalid credentials in Authorization header"
 _TIMEOUT = 10.0  # seconds; left alone, the library waits for an answer for ever
 _SPARE = 64 * 1024 * 1024
 
@@ -43,14 +41,14 @@ def download(
     api = HfApi(library_name="attnviz")
     cache = str(Path(cache_dir).expanduser() / "hub") if cache_dir else None
     progress("Asking the Hub for the model", None)
-    with _plain_errors(repo, revision):
+    with plain_errors(repo, revision):
         folder = _snapshot(repo, revision, cache)
         if folder is not None and folder.name == revision and _is_whole(folder):
             return folder, folder.name  # a commit does not change: nothing to ask
         try:
             info = api.model_info(repo, revision=revision, files_metadata=True, timeout=_TIMEOUT)
         except Exception as error:
-            if folder is None or not _is_unreachable(error):
+            if folder is None or not is_unreachable(error):
                 raise
             return _cached_folder(folder), folder.name
         commit = str(info.sha)
@@ -97,19 +95,9 @@ def config(repo: str) -> dict[str, Any]:
     """
     from huggingface_hub import HfApi
 
-    with _plain_errors(repo, None):
+    with plain_errors(repo, None):
         path = HfApi(library_name="attnviz").hf_hub_download(repo, checkpoint.CONFIG)
     return checkpoint.read_json(Path(path))
-
-
-def _is_unreachable(error: Exception) -> bool:
-    """Whether the Hub gave no answer of its own, so that the cache may stand in for it."""
-    import httpx2
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
-    if isinstance(error, HfHubHTTPError):
-        return error.response.status_code >= 500
-    return isinstance(error, httpx2.TransportError | OfflineModeIsEnabled)
 
 
 def _snapshot(repo: str, revision: str | None, cache: str | None) -> Path | None:
@@ -280,140 +268,3 @@ def _bar(progress: Progress, done: int, total: int) -> type[_Quiet]:
             progress("Downloading the model", min((done + self.seen) / max(total, 1), 1.0))
 
     return Bar
-
-
-@contextmanager
-def _plain_errors(repo: str, revision: str | None) -> Iterator[None]:
-    """Say what went wrong in plain words.
-
-    The library's own words hold addresses, request ids and what a server chose to answer, so
-    neither they nor the exception itself are passed on.
-    """
-    import httpx2
-    from huggingface_hub.errors import EntryNotFoundError, RevisionResolutionError
-
-    known = (httpx2.HTTPError, EntryNotFoundError, RevisionResolutionError, OSError, ValueError)
-    try:
-        yield
-    except AttnvizError:
-        raise
-    except known as error:
-        raise _explain(error, repo, revision) from None
-
-
-def _explain(error: BaseException, repo: str, revision: str | None) -> AttnvizError:
-    import httpx2
-    from huggingface_hub import errors
-
-    # The library wraps what happened in "not in the cache either": look at what happened.
-    happened = (httpx2.HTTPError, errors.OfflineModeIsEnabled)
-    while not isinstance(error, happened) and error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, errors.HfHubHTTPError):
-        return _explain_answer(error, repo, revision)
-    if isinstance(error, httpx2.TimeoutException):
-        return ModelNotFound(
-            "The Hub did not answer in time.",
-            "The connection is slow, or the Hub is busy.",
-            "Try again in a minute.",
-        )
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return ModelNotFound(
-            f"{repo} is not on this machine.",
-            "Downloads are switched off by HF_HUB_OFFLINE.",
-            "Unset it and try again, or choose a model that is here.",
-        )
-    if _broke_off(error):
-        return ModelNotFound(
-            "The download broke off.",
-            "The connection to the Hub was lost before the whole file was here.",
-            "Try again; what is whole already is not fetched a second time.",
-        )
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return TooLarge(
-            "The model does not fit on the disk.",
-            "The disk with the Hub's cache is full.",
-            "Free some space, or set HF_HOME to a folder on another disk.",
-        )
-    if isinstance(error, PermissionError):
-        return ModelNotFound(
-            "The model could not be stored.",
-            "The Hub's cache folder cannot be written to.",
-            "Set HF_HOME to a folder that you may write to.",
-        )
-    if isinstance(error, errors.FileMetadataError):
-        return ModelNotFound(
-            "The answer did not come from the Hub.",
-            "A proxy or a firewall may have answered in its place, or HF_ENDPOINT is wrong.",
-            "Check the network settings and try again.",
-        )
-    return ModelNotFound(
-        "The Hub could not be reached.",
-        f"There is no connection to it, and {repo} is not on this machine.",
-        "Check the network and try again, or choose a model that is here.",
-    )
-
-
-def _broke_off(error: BaseException) -> bool:
-    """Whether an answer began and did not end, or ended too soon, which the library notices by the
-    file's length."""
-    import httpx2
-
-    begun = (httpx2.RemoteProtocolError, httpx2.ReadError)
-    return isinstance(error, begun) or "Consistency check failed" in str(error)
-
-
-def _explain_answer(error: Any, repo: str, revision: str | None) -> AttnvizError:
-    from huggingface_hub import errors
-
-    status = error.response.status_code
-    bad_token = error.response.headers.get("X-Error-Message") == _BAD_TOKEN
-    if isinstance(error, errors.GatedRepoError):
-        return ModelNotFound(
-            f"{repo} is gated.",
-            "Its owner gives access to people who asked for it.",
-            "Ask for access on the model's page, sign in with `hf auth login`, and try again.",
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return ModelNotFound(
-            f"{repo} has no revision of that name.",
-            "The Hub knows the model, and no such branch, tag or commit of it.",
-            'Check the name, or leave it out for "main".',
-        )
-    if isinstance(error, errors.DisabledRepoError):
-        return ModelNotFound(
-            f"{repo} was switched off.",
-            "The Hub does not give it out any more.",
-            "Choose another model.",
-        )
-    # To a stranger the Hub says 401 for what does not exist as for what is private.
-    unknown = isinstance(error, errors.RepositoryNotFoundError) or status == 404
-    if unknown or (status == 401 and not bad_token):
-        return ModelNotFound(
-            f"The Hub has no model {repo}.",
-            "It does not exist, or it is private.",
-            "Check the spelling; for a private model, sign in with `hf auth login`.",
-        )
-    if status in (401, 403):
-        return ModelNotFound(
-            f"The Hub refused access to {repo}.",
-            "The access token in use is not valid for it, or has expired.",
-            "Sign in again with `hf auth login`, or remove the token, and try again.",
-        )
-    if status == 429:
-        return ModelNotFound(
-            "The Hub asks to wait.",
-            "Too many requests came from this address.",
-            "Try again in a few minutes; signed in, more requests are allowed.",
-        )
-    if status >= 500:
-        return ModelNotFound(
-            "The Hub has a fault.",
-            f"It answered with the error {status}.",
-            "Try again in a few minutes.",
-        )
-    return UnsupportedModel(
-        f"The Hub does not give out {repo}.",
-        f"It answered with the error {status}.",
-        "Check the name, or choose another model.",
-    )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attnviz.detectors.sums import Lengths
     from attnviz.models import LoadedModel
 
-ROOM = 2**30
+ROOM = 2**31
 """Bytes that captures may take at once; one alone may take more."""
 
 
@@ -46,7 +46,8 @@ def examined(
         for number, texts in waiting:
             each = [pool.submit(find, model, text, **options) for text in longest_first(texts)]
             under_way.append((number, texts, each))
-            if sum(len(texts) for _, texts, _ in islice(under_way, 1, None)) >= at_once:
+            behind = sum(len(texts) for _, texts, _ in islice(under_way, 1, None))
+            if behind >= at_once:  # no thread is idle while the first part is waited for
                 yield _finished(*under_way.popleft(), done)
         while under_way:
             yield _finished(*under_way.popleft(), done)

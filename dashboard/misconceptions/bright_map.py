@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place, scripts
+from dashboard import place
 from dashboard.figure import numbers
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader, slight
+from dashboard.scripts import misconceptions as scripts
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

@@ -4,10 +4,10 @@ choice would change."""
 import numpy as np
 import streamlit as st
 
-from dashboard import scripts
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
+from dashboard.scripts import misconceptions as scripts
 
 
 def _measure(reader: Reader) -> None:

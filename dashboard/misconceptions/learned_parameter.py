@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import backend, place, scripts
+from dashboard import backend, place
 from dashboard.examples import EXAMPLES
 from dashboard.figure import numbers
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader, slight
+from dashboard.scripts import misconceptions as scripts
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

@@ -3,10 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from dashboard import place, scripts
+from dashboard import place
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry
 from dashboard.misconceptions.reader import Reader, slight
+from dashboard.scripts import misconceptions as scripts
 
 LOWS = (0.0, -10.0, -1e4)
 

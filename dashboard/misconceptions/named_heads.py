@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place, scripts
+from dashboard import place
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
+from dashboard.scripts import misconceptions as scripts
 
 DRAWS = 3  # of shuffled and of random tokens
 STRONG = 0.3  # a head with more of a measure has it to speak of

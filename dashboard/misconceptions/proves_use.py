@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dashboard import place, scripts, state
+from dashboard import place, state
 from dashboard.figure import export, figure, numbers
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
+from dashboard.scripts import misconceptions as scripts
 
 if TYPE_CHECKING:
     from attnviz.faithfulness import Agreement

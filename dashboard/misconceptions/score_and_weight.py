@@ -3,10 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from dashboard import scripts, state
+from dashboard import state
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry
 from dashboard.misconceptions.reader import Reader, slight
+from dashboard.scripts import misconceptions as scripts
 
 
 def _measure(reader: Reader) -> None:

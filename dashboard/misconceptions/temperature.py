@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import scripts, state
+from dashboard import state
 from dashboard.before_after import distinct, predicted
 from dashboard.figure import figure
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.reader import Reader
+from dashboard.scripts import misconceptions as scripts
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

@@ -125,7 +125,7 @@ def test_the_sides_change_places_and_b_opens_in_explore(visit: Visit, wait_idle:
     page.get_by_role("button", name="Swap A and B").click()
     expect(page.get_by_text(re.compile("^A: Planted circuit, layer 0, head 1"))).to_be_visible()
     wait_idle(page)
-    page.get_by_role("button", name="Open B in Explore").click()
+    page.get_by_role("button", name="Explore B").click()
     expect(page.get_by_role("heading", name="Planted circuit, layer 1, head 0")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/\?.*layer=1&head=0"))
 

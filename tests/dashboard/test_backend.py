@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 import attnviz
-from dashboard import backend
+from dashboard import all_heads, backend
 from dashboard.backend import Ask
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
@@ -86,7 +86,7 @@ def test_a_real_capture_and_its_model_are_free_after_release(monkeypatch):
     backend.store.clear()
     monkeypatch.setattr(backend, "load_model", load)
     ask = Ask("m", "the cat sat")
-    grid = backend.head_grid(ask, "focus", "decoder")
+    grid = all_heads.grid(ask, "focus", "decoder")
     capture = backend.capture(ask, quiet)
     model = backend.store().model("m", quiet)
     assert backend.store().nbytes == capture.nbytes + grid.nbytes > grid.nbytes > 0

@@ -12,7 +12,7 @@ from queue import Queue
 
 import pytest
 
-from tests.mutation import captures, comparisons, detectors, files, pictures, runs
+from tests.mutation import captures, comparisons, detectors, files, pictures, runs, surveys
 from tests.mutation.trial import Mutation, broken, copy_to
 from tests.mutation.worker import Worker
 
@@ -23,6 +23,7 @@ MUTATIONS = (
     *detectors.MUTATIONS,
     *files.MUTATIONS,
     *runs.MUTATIONS,
+    *surveys.MUTATIONS,
 )
 TRIALS: dict[str, Mutation | None] = {
     "nothing is wrong": None,

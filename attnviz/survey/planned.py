@@ -48,7 +48,7 @@ class Plan:
 
 
 def plan(
-    model: "str | LoadedModel",
+    model: "str | Path | LoadedModel",
     corpus: Any,
     *,
     column: str = "text",

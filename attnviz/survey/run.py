@@ -50,7 +50,7 @@ Tell = Callable[[Progress], None]
 
 
 def survey(
-    model: "str | LoadedModel",
+    model: "str | Path | LoadedModel",
     corpus: Any,
     out: str | Path,
     *,
@@ -94,6 +94,7 @@ def survey(
         ModelNotFound, ModelRefused, UnsupportedModel: as `attnviz.load`.
     """
     loading = {"dtype": dtype, "device_map": device_map or ("auto" if gpus else None)}
+    model = str(model.resolve()) if isinstance(model, Path) else model
     _check(engine, model, max_tokens, examples, workers, gpus)
     arrow()  # said before anything is worked out
     texts, folder = read_corpus(corpus, column=column), Path(out)
@@ -151,15 +152,21 @@ def _check(
             "used together.",
             todo="Give whole numbers from 1.",
         )
-    if gpus < 0 or (gpus and engine != "ray"):
+    if gpus < 0 or (gpus > 1 and gpus % 1):
         raise BadInput(
-            what=f"{gpus} GPUs a worker cannot be used.",
-            why="They are handed out by Ray." if gpus > 0 else "There is no such number of them.",
-            todo='Give engine="ray", or a device_map.' if gpus > 0 else "Give 0 or more.",
+            what=f"{gpus:g} GPUs a worker cannot be used.",
+            why="A worker takes whole GPUs, or a part of one.",
+            todo="Give 0, a part of 1, or a whole number.",
+        )
+    if gpus and engine != "ray":
+        raise BadInput(
+            what="GPUs are handed out by Ray.",
+            why=f"This is the {engine} engine.",
+            todo='Give engine="ray", or a device_map.',
         )
 
 
-def load_named(model: "str | LoadedModel", **loading: Any) -> "LoadedModel":
+def load_named(model: "str | Path | LoadedModel", **loading: Any) -> "LoadedModel":
     """The model of a name; one that is loaded already is given back as it is.
 
     Raises:
@@ -167,7 +174,7 @@ def load_named(model: "str | LoadedModel", **loading: Any) -> "LoadedModel":
     """
     from attnviz.models import load
 
-    if isinstance(model, str):
+    if isinstance(model, str | Path):
         return load(model, **loading)
     if any(value is not None for value in loading.values()):
         raise BadInput(

@@ -19,6 +19,7 @@ from attnviz.survey import part as parts
 from attnviz.survey.probes import probe_texts
 from attnviz.survey.result import TABLES
 from tests import tiny
+from tests.models.conftest import tiny_llama, word_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [text for _, text in probe_texts(20)]
@@ -229,8 +230,9 @@ def test_damaged_results_are_refused_in_words(found, planted, tmp_path):
         ({"engine": "spark"}, "no engine 'spark'"),
         ({"max_tokens": 0}, "max_tokens 0"),
         ({"workers": 0}, "workers 0"),
-        ({"gpus": 1}, "1 GPUs a worker cannot be used.*handed out by Ray"),
-        ({"gpus": -1}, "-1 GPUs a worker cannot be used.*no such number"),
+        ({"gpus": 1}, "handed out by Ray.*local engine"),
+        ({"gpus": -1}, "-1 GPUs a worker cannot be used"),
+        ({"gpus": 1.5}, "1.5 GPUs a worker cannot be used"),
         ({"dtype": "bfloat16"}, "loaded already"),
         ({"device_map": "auto"}, "loaded already"),
     ],
@@ -246,6 +248,14 @@ def test_a_name_is_loaded_in_the_dtype_that_is_asked_for(tmp_path):
     assert plan(MODEL, TEXTS[:2], dtype="float64").texts == 2
     with pytest.raises(attnviz.BadInput, match="differs in: dtype"):
         survey(MODEL, TEXTS[:2], tmp_path)
+
+
+def test_a_folder_may_be_given_as_a_path(tmp_path, monkeypatch):
+    for one in (tiny_llama(), word_tokenizer()):
+        one.save_pretrained(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    found = survey(Path("model"), ["red fox", "ran home"], tmp_path / "out", dtype="float64")
+    assert found.texts == 2 and plan(Path("model"), ["red fox"]).texts == 1
 
 
 def test_both_sides_of_a_model_with_two_are_surveyed(tmp_path, bpe):

@@ -54,6 +54,31 @@ def test_texts_at_once_come_to_the_numbers_of_texts_one_by_one(
     assert sum(len(part.failures) for *_, part in found) == 1
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LlamaForCausalLM",
+        "BloomForCausalLM",
+        "FalconForCausalLM",
+        "DebertaV2ForMaskedLM",
+        "T5ForConditionalGeneration",
+        "BartForConditionalGeneration",
+    ],
+)
+def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
+    """Recorders are switched on by each thread, and a decoder's text is written by the model."""
+    model = attnviz.wrap(tiny.hf(name, vocab_size=len(bpe)), bpe)
+    texts = corpus([f"red fox {'ran home ' * (1 + number % 4)}again" for number in range(24)])
+    threads(4)
+    (found,) = local.examined(model, iter([(0, texts)]), **OPTIONS)
+    threads(1)
+    one_by_one = findings.examine(model, texts, **OPTIONS)
+    assert not found[2].failures and found[2].texts == len(texts)
+    for stack, tally in one_by_one.tallies.items():
+        for kind, array in tally.arrays().items():
+            np.testing.assert_array_equal(array, found[2].tallies[stack].arrays()[kind], kind)
+
+
 def test_as_many_texts_at_once_as_torch_has_threads(planted, threads, monkeypatch):
     threads(3)
     meeting = threading.Barrier(3, timeout=60)  # breaks unless three are there at once

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import attnviz
+from attnviz import head as head_module
 from attnviz.capture import pieces
 from attnviz.capture.block import Block, Projection
 from attnviz.capture.pieces import Heads
@@ -353,6 +354,29 @@ def test_a_padded_text_and_a_what_if_come_out_the_same():
                     piece.weights[number], head.weights[[4, 6], :end], atol=1e-6
                 )
                 np.testing.assert_allclose(piece.output[number], head.output[[4, 6]], atol=1e-5)
+
+
+def test_of_a_what_if_only_the_rows_that_are_asked_for_are_weighed(monkeypatch):
+    """All weights of eight thousand tokens are a quarter of a gigabyte a head."""
+    model = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
+    plain = attnviz.capture(model, input_ids=tiny.ids(40)[0])
+    changed = attnviz.run(model, interventions=[HideKeys(1, 0, keys=(2,))], baseline=plain)
+    (block,) = (one for one in changed.capture.blocks if one.interventions)
+    weighed = []
+
+    def watch(scores, *args, **options):
+        weighed.append(len(scores))
+        return weigh(scores, *args, **options)
+
+    monkeypatch.setattr(head_module, "weigh", watch)
+    piece = Heads(block).piece([4, 5, 30])
+    assert weighed == [2, 1] * block.heads
+    monkeypatch.undo()
+    for number in range(block.heads):
+        head = block.head(number)
+        end = piece.weights.shape[-1]
+        np.testing.assert_allclose(piece.weights[number], head.weights[[4, 5, 30], :end], atol=1e-6)
+        np.testing.assert_allclose(piece.output[number], head.output[[4, 5, 30]], atol=1e-6)
 
 
 def brute(capture, measure, layer, head):

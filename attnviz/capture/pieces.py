@@ -178,15 +178,26 @@ class Heads:
         return (q @ self._k[:, :end].swapaxes(1, 2)).reshape(self.block.heads, len(rows), end)
 
     def _changed(self, rows: list[int], allowed: Mask) -> Piece:
-        """A what-if may need every row of a head, so the rows are taken afterwards."""
-        heads = [self.block.head(head) for head in range(self.block.heads)]
-        output = None if self._v is None else np.stack([head.output[rows] for head in heads])
-        weights = np.stack([head.weights[rows, : allowed.shape[-1]] for head in heads])
-        return Piece(weights, output, allowed)
+        """A what-if is applied to whole heads, for it may need every row; the rows are taken from
+        what it makes of one head after another, for all weights of a long text are gigabytes."""
+        weights, output = [], []
+        for number in range(self.block.heads):
+            head = self.block.head(number)
+            parts = [head.rows(start, stop) for start, stop in _runs(rows)]
+            weights += [np.concatenate([part.weights for part in parts])[:, : allowed.shape[-1]]]
+            if self._v is not None:
+                output += [np.concatenate([part.output for part in parts])]
+        return Piece(np.stack(weights), np.stack(output) if output else None, allowed)
 
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)
         return numpy(tensor.expand(shape)[:, rows, :end])
+
+
+def _runs(rows: list[int]) -> list[tuple[int, int]]:
+    """Rows that follow one another, as the first and the one after the last of each run."""
+    ends = np.flatnonzero(np.diff(rows) != 1) + 1
+    return [(int(run[0]), int(run[-1]) + 1) for run in np.split(np.array(rows), ends)]
 
 
 def attending(allowed: Mask) -> tuple[NDArray[np.int_], Array]:

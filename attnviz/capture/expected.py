@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from transformers import PreTrainedConfig
 
 from attnviz.errors import UnsupportedModel
@@ -60,9 +61,14 @@ def without_attention(hf: Any, recorded: Collection[int]) -> str:
     return f"No attention weights in layers {'; '.join(named)}." if named else ""
 
 
+def runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
+    """The numbers in runs that follow one another: [0, 1, 4] is [0, 1] and [4]."""
+    return np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
+
+
 def ranges(numbers: Sequence[int]) -> str:
     """Whole numbers in ascending order, as ranges: 0-3, 7."""
-    groups = np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
+    groups = runs(numbers)
     return ", ".join(f"{g[0]}" if len(g) == 1 else f"{g[0]}-{g[-1]}" for g in groups if len(g))
 
 

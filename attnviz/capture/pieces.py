@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
+from attnviz.capture.expected import runs
 from attnviz.softmax import Array, Mask, last_stage, weigh
 
 ROWS = 128
@@ -35,7 +36,8 @@ class Piece:
 
 
 def row_pieces(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
-    """Slices of so many rows that a piece of them stays within `CELLS`; a multiple of `of`."""
+    """Slices of so many rows that a piece of them stays within `ROWS` and `CELLS`; a multiple of
+    `of`."""
     step = of * max(1, min(ROWS, CELLS // max(1, heads * keys)) // of)
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
@@ -183,21 +185,15 @@ class Heads:
         weights, output = [], []
         for number in range(self.block.heads):
             head = self.block.head(number)
-            parts = [head.rows(start, stop) for start, stop in _runs(rows)]
-            weights += [np.concatenate([part.weights for part in parts])[:, : allowed.shape[-1]]]
+            parts = [head.rows(int(run[0]), int(run[-1]) + 1) for run in runs(rows)]
+            weights.append(np.concatenate([part.weights for part in parts])[:, : allowed.shape[-1]])
             if self._v is not None:
-                output += [np.concatenate([part.output for part in parts])]
+                output.append(np.concatenate([part.output for part in parts]))
         return Piece(np.stack(weights), np.stack(output) if output else None, allowed)
 
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)
         return numpy(tensor.expand(shape)[:, rows, :end])
-
-
-def _runs(rows: list[int]) -> list[tuple[int, int]]:
-    """Rows that follow one another, as the first and the one after the last of each run."""
-    ends = np.flatnonzero(np.diff(rows) != 1) + 1
-    return [(int(run[0]), int(run[-1]) + 1) for run in np.split(np.array(rows), ends)]
 
 
 def attending(allowed: Mask) -> tuple[NDArray[np.int_], Array]:

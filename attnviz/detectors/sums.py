@@ -95,10 +95,10 @@ class Sums:
 
     def _sight(self, allowed: Mask, targets: Targets) -> _Sight:
         yard = Yardstick(allowed, targets)
-        after, total = len(self._shares), yard.attends.sum(axis=-1)
+        own, total = len(self._shares), yard.attends.sum(axis=-1)
         counted = dict(zip(self._shares, yard.counted, strict=True))
-        even = dict(zip(self._shares, yard.even[:after], strict=True))
-        ceilings = dict(zip(self._shares, yard.reached[:after], strict=True))
+        even = dict(zip(self._shares, yard.even[:own], strict=True))
+        ceilings = dict(zip(self._shares, yard.reached[:own], strict=True))
         if "distance" in self._measures:
             counted["distance"] = total
             even["distance"] = _sum(yard.even_away, yard.attends)
@@ -108,15 +108,15 @@ class Sums:
             even["entropy"] = ceilings["entropy"] = _sum(yard.log_keys, yard.attends)
         if "focus" in self._measures:
             counted["focus"] = ceilings["focus"] = (yard.attends & yard.chooses).sum(axis=-1)
-        dealt = self._by_token(yard.reached[after:])
+        dealt = self._by_token(yard.reached[own:])
         grids = {"counted": counted, "even": even, "ceilings": ceilings, "dealt_counted": dealt}
         return _Sight(allowed, yard, {k: self._grid(g, len(allowed)) for k, g in grids.items()})
 
     def _add(self, heads: Heads, piece: Piece, sight: _Sight) -> None:
-        yard, count = sight.yard, heads.block.heads
+        yard, count, own = sight.yard, heads.block.heads, len(self._shares)
         self._to(heads, sight.sums)
         found = yard.weighed(piece.weights)
-        values = dict(zip(self._shares, found, strict=False))
+        values = dict(zip(self._shares, found[:own], strict=True))
         if "distance" in self._measures:
             values["distance"] = _sum(yard.away(piece.weights), yard.attends)
         if "entropy" in self._measures or "focus" in self._measures:
@@ -127,7 +127,7 @@ class Sums:
         if "output_norm" in self._measures and piece.output is not None and heads.projects:
             values["output_norm"] = _sum(heads.norms(piece.output), yard.attends)
             self._add_norms(heads, yard)
-        dealt = self._by_token(found[len(self._shares) :])
+        dealt = self._by_token(found[own:])
         self._to(heads, {"values": self._grid(values, count), "dealt": self._grid(dealt, count)})
 
     def _add_norms(self, heads: Heads, yard: Yardstick) -> None:

@@ -45,14 +45,12 @@ class Staff:
 class Worker:
     """A model in a process of its own."""
 
-    def __init__(
-        self, model: str, threads: int, facts: Mapping[str, Any], loading: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, model: str, facts: Mapping[str, Any], loading: Mapping[str, Any]) -> None:
         """`facts` are what the driver knows of the model: numbers of another revision, or from
         other versions of the packages, are not mixed with these."""
         import torch
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(1)
         self._lengths: Lengths = {}
         self._refused: AttnvizError | None = None
         try:
@@ -139,7 +137,7 @@ class _Crew:
     """Workers, and the parts in their hands."""
 
     def __init__(self, ray: Any, model: str, facts: Mapping[str, Any], staff: Staff) -> None:
-        self._ray, self._given = ray, (model, 1, dict(facts), dict(staff.loading))
+        self._ray, self._given = ray, (model, dict(facts), dict(staff.loading))
         there = ray.cluster_resources()
         for kind, name, each in (("CPU", "core", 1), ("GPU", "GPU", staff.gpus)):
             if staff.workers * each > there.get(kind, 0):

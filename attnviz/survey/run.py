@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput
 from attnviz.parquet import arrow
+from attnviz.survey.cluster import Staff, spread
 from attnviz.survey.corpus import Corpus, Text, read_corpus
+from attnviz.survey.local import examined
 from attnviz.survey.part import Part, fingerprint, parts_of, path_of
 from attnviz.survey.result import Survey, write
 from attnviz.survey.settings import ENGINES, EXAMPLES, MAX_TOKENS
@@ -112,14 +114,10 @@ def survey(
     waiting = _waiting(folder, texts, watch)
     options = {"max_tokens": max_tokens, "most": examples}
     if loaded is not None:
-        from attnviz.survey.local import examined
-
         with closing(examined(loaded, waiting, **options, done=watch.one)) as parts:
             for number, chosen, found in parts:
                 found.save(path_of(folder, number), chosen)
     else:
-        from attnviz.survey.cluster import Staff, spread
-
         staff = Staff(workers, gpus, loading, address)
         for size in spread(str(model), facts, waiting, folder, options, staff):
             watch.more(size)

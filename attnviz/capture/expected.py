@@ -4,10 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from transformers import PreTrainedConfig
 
+from attnviz.capture.pieces import runs
 from attnviz.errors import UnsupportedModel
 
 _WITHOUT_SOFTMAX = ("linear", "mamba", "recurrent", "conv", "rwkv", "ssm")
@@ -59,11 +58,6 @@ def without_attention(hf: Any, recorded: Collection[int]) -> str:
             silent.setdefault(kind.replace("_", " "), []).append(layer)
     named = [f"{ranges(layers)}: {kind}" for kind, layers in silent.items()]
     return f"No attention weights in layers {'; '.join(named)}." if named else ""
-
-
-def runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
-    """The numbers in runs that follow one another: [0, 1, 4] is [0, 1] and [4]."""
-    return np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
 def ranges(numbers: Sequence[int]) -> str:

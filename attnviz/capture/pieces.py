@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
-from attnviz.capture.expected import runs
 from attnviz.softmax import Array, Mask, last_stage, weigh
 
 ROWS = 128
@@ -194,6 +193,11 @@ class Heads:
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)
         return numpy(tensor.expand(shape)[:, rows, :end])
+
+
+def runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
+    """The numbers in runs that follow one another: [0, 1, 4] is [0, 1] and [4]."""
+    return np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
 def attending(allowed: Mask) -> tuple[NDArray[np.int_], Array]:

@@ -5,11 +5,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard import all_heads, backend
-from dashboard.scripts import heads as heads_scripts
-from dashboard.scripts import how_it_works
-from dashboard.selection import SHIPPED_SURVEY, Selection
-from dashboard.turns import silent
+from dashboard.heads import scripts as heads_scripts
+from dashboard.how_it_works import scripts
+from dashboard.server.turns import silent
+from dashboard.session import all_heads, backend
+from dashboard.session.selection import SHIPPED_SURVEY, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from attnviz.capture import Capture
     from attnviz.export import View
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
     from attnviz.interventions import Intervention
-    from dashboard.head_numbers import Numbers
-    from dashboard.toy import Toy
+    from dashboard.heads.head_numbers import Numbers
+    from dashboard.how_it_works.toy import Toy
 
 
 def explore(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
@@ -119,7 +119,7 @@ def architectures(verdict: str, *, link: str) -> "View":
 def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, link: str) -> "View":
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
-    from dashboard.outcome import made
+    from dashboard.session.outcome import made
 
     before = backend.capture(ask, silent)
     found = made(ask, change, selection)
@@ -145,7 +145,7 @@ def heads(
     """Every head by its measures, and the picture of them as the page has it. Of what is measured
     on another text or by other runs, that measure alone."""
     from attnviz.export import heads_view
-    from dashboard import heads as page
+    from dashboard.heads import panels as page
 
     capture = backend.capture(ask, silent)
     stack, measure = str(selection.stack), selection.measure
@@ -216,8 +216,8 @@ def _one_measure(
 def _of_measure(capture: "Capture", selection: Selection, title: str) -> str:
     """Python that makes the table of one measure."""
     from attnviz.faithfulness.agreement import has_logits
-    from dashboard.head_numbers import plain
-    from dashboard.sweep import place_of_output
+    from dashboard.heads.head_numbers import plain
+    from dashboard.what_if.sweep import place_of_output
 
     stack, measure = str(selection.stack), selection.measure
     if measure == "effect":
@@ -324,7 +324,7 @@ def real_steps(
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)
     table = _followed(head, row, keys)
-    script = how_it_works.followed(row, keys)
+    script = scripts.followed(row, keys)
     return figure(ask, of, "four_steps", finding, chart, table, None, script=script, link=link)
 
 
@@ -342,7 +342,7 @@ def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
         title="Attention in four steps, on an invented head",
         finding=" ".join(describe_four_steps(head, query=0, keys=keys)),
         about={"place": {"kind": "table", "figure": "toy", **asdict(toy)}},
-        script=how_it_works.invented(head),
+        script=scripts.invented(head),
         stem="four-steps",
         link=link,
     )

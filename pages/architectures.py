@@ -3,7 +3,9 @@
 import streamlit as st
 
 from attnviz.models import support
-from dashboard import export_panel, exports, notices, state
+from dashboard import exports
+from dashboard.session import notices, state
+from dashboard.widgets import export_panel
 
 notices.show_ignored(st.empty(), state.ignored())
 st.title("Architectures", anchor=False)

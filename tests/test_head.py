@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.head import MASK_REASONS, Head
+from attnviz.heads.head import MASK_REASONS, Head
 
 SCORES = np.float32([[math.log(4), 0]])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnviz.head import MASK_REASONS, Head
+from attnviz.heads.head import MASK_REASONS, Head
 
 
 def head_of(allowed, **options):

@@ -8,8 +8,8 @@ from attnviz.capture.block import Block
 from attnviz.capture.expected import ranges
 from attnviz.capture.receipt import Receipt
 from attnviz.errors import BadInput
-from attnviz.head import Head
-from attnviz.softmax import Array, Mask
+from attnviz.heads.head import Head
+from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from torch import Tensor

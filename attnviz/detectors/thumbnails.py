@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.pieces import Heads, row_pieces
-from attnviz.overview import block_maxima
+from attnviz.capture.row_chunks import Heads, row_pieces
+from attnviz.heads.overview import block_maxima
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture

@@ -12,7 +12,7 @@ import numpy as np
 
 import attnviz
 from attnviz.errors import BadInput
-from attnviz.head import MASK_REASONS
+from attnviz.heads.head import MASK_REASONS
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

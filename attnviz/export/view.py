@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.head import MASK_REASONS
+from attnviz.heads.head import MASK_REASONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ class View:
     @property
     def kinds(self) -> list[str]:
         """The kinds of file that there are of this view."""
-        from attnviz.export.files import KINDS
+        from attnviz.export.file_kinds import KINDS
 
         drawn = () if self.pictured else ("svg", "png", "html")
         worded = any(axis.columns for axis in self.axes)  # a table of words has no arrays
@@ -175,13 +175,13 @@ class View:
 
     def data(self, kind: str) -> bytes:
         """The view as the bytes of a file of this kind, a name in `attnviz.export.KINDS`."""
-        from attnviz.export.files import data
+        from attnviz.export.file_kinds import data
 
         return data(self, kind)
 
     def save(self, path: str | Path) -> Path:
         """Write the view into a file; its ending says what it will hold."""
-        from attnviz.export.files import save
+        from attnviz.export.file_kinds import save
 
         return save(self, path)
 

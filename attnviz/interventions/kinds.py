@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.errors import BadInput
-from attnviz.head import Head
-from attnviz.softmax import Array, Mask
+from attnviz.heads.head import Head
+from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.block import Block

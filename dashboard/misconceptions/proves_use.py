@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dashboard import place, state
-from dashboard.figure import export, figure, numbers
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.session import state
+from dashboard.widgets import text_place
+from dashboard.widgets.figure import export, figure, numbers
 
 if TYPE_CHECKING:
     from attnviz.faithfulness import Agreement
@@ -38,7 +39,7 @@ def _measure(reader: Reader) -> None:
     words = _taken(reader)
     options = [name for name in words if found.table[name].notna().any()]
     with st.container(horizontal=True, gap="small"):
-        said = place.choose(
+        said = text_place.choose(
             "Read off",
             [name for name in SAID if found.table[name].notna().any()],
             "claim_said",
@@ -47,7 +48,7 @@ def _measure(reader: Reader) -> None:
             help="What the row itself says of each key, without taking anything away.",
             width=220,
         )
-        taken = place.choose(
+        taken = text_place.choose(
             "Taken away",
             options,
             "claim_taken",

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from attnviz.tokens import Token
-from dashboard import heading
-from dashboard.reading import adds_up
-from dashboard.row import table
-from dashboard.selection import Selection
+from dashboard.explore import heading
+from dashboard.explore.row_table import table
+from dashboard.explore.words import adds_up
+from dashboard.session.selection import Selection
 
 
 def tokens(count):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.head import REMOVED, Head
+from attnviz.heads.head import REMOVED, Head
 from attnviz.interventions import (
     Ablate,
     AddToScore,

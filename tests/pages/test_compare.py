@@ -9,10 +9,12 @@ import pytest
 import streamlit as st
 
 import attnviz
-from attnviz.comparison import difference, even_distances, row_distances
-from attnviz.detectors import alike
-from attnviz.head import Head
-from dashboard import backend, compare_kept, host
+from attnviz.detectors import similarity
+from attnviz.heads.comparison import difference, even_distances, row_distances
+from attnviz.heads.head import Head
+from dashboard.compare import kept_sides
+from dashboard.server import host
+from dashboard.session import backend
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 
@@ -63,7 +65,7 @@ def asked(app):
 
 def test_the_first_screen_compares_with_the_nearest_head_without_a_click(page, planted):
     app = page()
-    found = alike(planted, 1, 0)
+    found = similarity(planted, 1, 0)
     layer, head = found.order[0]
     assert f"B: Planted circuit, layer {layer}, head {head}, 8 tokens. Found by measuring" in said(
         app
@@ -86,7 +88,7 @@ def test_b_found_by_measuring_follows_a(page, planted):
     app.selectbox(key="pick_layer").select(0).run()
     app.selectbox(key="pick_head").select(2).run()
     assert not app.exception
-    assert alike(planted, 0, 2).order[0] == (1, 2)
+    assert similarity(planted, 0, 2).order[0] == (1, 2)
     assert "B: Planted circuit, layer 1, head 2, 8 tokens. Found by measuring" in said(app)
     assert "The weights of A and B are the same in every row." in said(app)
 
@@ -410,10 +412,10 @@ def test_what_is_kept_of_comparisons_is_bounded_with_all_the_rest(monkeypatch):
     backend.store.clear()
     most = backend.HOST.max_capture_bytes
     for name in "abc":
-        compare_kept.kept(name, lambda: np.zeros(most // 2 - 1, np.uint8))
+        kept_sides.kept(name, lambda: np.zeros(most // 2 - 1, np.uint8))
         assert backend.store().nbytes <= most
-    assert compare_kept.kept("none", lambda: None) is None
-    assert compare_kept.kept("none", lambda: 1) == 1, "what could not be had is asked for again"
+    assert kept_sides.kept("none", lambda: None) is None
+    assert kept_sides.kept("none", lambda: 1) == 1, "what could not be had is asked for again"
     backend.store.clear()
 
 
@@ -447,8 +449,8 @@ def test_the_comparison_waits_while_the_reader_is_on_another_page(page):
 
 def test_the_comparison_is_exported_as_it_is_shown(page, planted):
     from dashboard import exports
-    from dashboard.loading import ask_of
-    from dashboard.selection import Selection
+    from dashboard.session.page_capture import ask_of
+    from dashboard.session.selection import Selection
 
     app = page(b_layer="1", b_head="1", compare="relative")
     assert any(box.proto.popover.label == "Export" for box in app.get("popover"))

@@ -9,7 +9,8 @@ import streamlit as st
 import attnviz
 from attnviz import export
 from attnviz.detectors import effect, profile, repeated
-from dashboard import backend, exports
+from dashboard import exports
+from dashboard.session import backend
 
 TEXT = "red fox ran home red fox ran home"
 PLANTED = {"model": "planted-circuit"}

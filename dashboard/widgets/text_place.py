@@ -1,0 +1,79 @@
+"""Where on the model and the text a page stands, in words and by pickers that offer what is
+there."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+
+from attnviz.models.catalog import CATALOG
+from dashboard.session import state
+from dashboard.session.selection import Selection
+from dashboard.widgets.stepper import stepper
+
+if TYPE_CHECKING:
+    from attnviz.capture import Capture
+    from attnviz.tokens import Token
+
+Option = TypeVar("Option")
+
+
+def model_name(selection: Selection) -> str:
+    """A model's name, as text."""
+    entry = CATALOG.get(selection.model)
+    return entry.title if entry else selection.model
+
+
+def where(selection: Selection, capture: "Capture") -> str:
+    """Model, stack, layer and head in one line, as text."""
+    stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
+    return f"{model_name(selection)}{stack}, layer {selection.layer}, head {selection.head}"
+
+
+def labels(tokens: "Sequence[Token]") -> list[str]:
+    """Position and label of each token: different from one another, for pickers and axes."""
+    return [f"{place} {token.label}" for place, token in enumerate(tokens)]
+
+
+def named(tokens: "Sequence[Token]", place: int) -> str:
+    """A token in a sentence, as text."""
+    return f'"{tokens[place].label}" ({place})'
+
+
+def reading_from(selection: Selection, capture: "Capture") -> None:
+    """The picker of the row that is read."""
+    names = labels(capture.query_tokens(selection.stack))
+    stepper(
+        "query",
+        "token",
+        range(len(names)),
+        selection.query,
+        title="Reading from",
+        label=names.__getitem__,
+        help="The token whose row is read.",
+    )
+
+
+def choose(
+    label: str,
+    options: Sequence[Option],
+    key: str,
+    default: Option,
+    *,
+    words: Callable[[Any], str] = str,
+    help: str | None = None,
+    width: Any = "stretch",
+) -> Option:
+    """A picker that is at its default wherever its choice is no longer there. Options are shown
+    as data."""
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = default
+    return st.selectbox(
+        label,
+        options,
+        format_func=words,
+        key=key,
+        help=help,
+        width=width,
+        on_change=state.touch,
+    )

@@ -19,7 +19,7 @@ _HOMES = {
     "Head": "attnviz.heads.head",
     "estimate": "attnviz.capture.cost",
     "Estimate": "attnviz.capture.cost",
-    "MASK_REASONS": "attnviz.heads.head",
+    "MASK_REASONS": "attnviz.heads.masks",
     "check_matrix": "attnviz.matrix_check",
     "MatrixVerdict": "attnviz.matrix_check",
     "AttnvizError": "attnviz.errors",

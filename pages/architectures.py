@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.models import support
-from dashboard import exports
+from dashboard.architectures import views
 from dashboard.session import notices, state
 from dashboard.widgets import export_panel
 
@@ -32,7 +32,7 @@ st.dataframe(
     alt=f"{len(shown)} architectures with verdict, stages and reasons",
     column_config={"why": st.column_config.TextColumn(width="large")},
 )
-export_panel.draw("architectures", exports.architectures, (verdict,))
+export_panel.draw("architectures", views.architectures, (verdict,))
 
 with st.expander("How to read this"):
     for name, meaning in support.VERDICTS.items():

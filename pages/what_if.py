@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from dashboard import exports
 from dashboard.session import backend, notices, outcome, page_capture, state
-from dashboard.what_if import controls, link, panels, sweep, words
+from dashboard.what_if import controls, link, panels, sweep, views, words
 from dashboard.widgets import export_panel, sidebar, text_place
 
 selection = state.current()
@@ -38,7 +37,7 @@ if capture is not None:
                 panels.draw(found, head, capture, selection, experiment)
                 shown = (ask, selection, asked.change)
                 with export:
-                    export_panel.draw("what_if", exports.what_if, shown)
+                    export_panel.draw("what_if", views.what_if, shown)
     st.header("Which head matters here", anchor=False)
     with notices.guard():
         sweep.sweep(experiment, selection, capture)

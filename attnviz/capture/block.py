@@ -14,7 +14,7 @@ from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
 
 Rows = slice | list[int]
 ALL = slice(None)

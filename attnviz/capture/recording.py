@@ -17,7 +17,7 @@ from attnviz.errors import UnsupportedModel
 from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
 
 ROWS_OF_A_SHORT_TEXT = 64
 ROWS_OF_A_LONG_TEXT = 8

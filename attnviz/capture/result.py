@@ -14,7 +14,7 @@ from attnviz.heads.softmax import Array, Mask
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
     from attnviz.models import ModelInfo
     from attnviz.tokens import Token
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from attnviz.charts.palettes import STEPS, UNDEFINED, Ramp
-from attnviz.heads.head import BLOCKED, FUTURE, PADDING, REMOVED, WINDOW
+from attnviz.heads.masks import BLOCKED, FUTURE, PADDING, REMOVED, WINDOW
 
 _MASKED, _UNDEFINED, _FIRST = 0, 1, 2  # palette entries
 _HATCH = (128, 128, 128)

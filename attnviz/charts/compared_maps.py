@@ -9,7 +9,7 @@ from attnviz.charts import axes, cell_images, lettering, packing
 from attnviz.charts import layers as draw
 from attnviz.charts.compared_panels import Panel, Panels
 from attnviz.charts.palettes import ACCENT
-from attnviz.heads.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 WIDE = 700  # pixels from which the maps stand side by side
 HEAD = 66  # pixels above a map: its title, what is coloured, the colour bar

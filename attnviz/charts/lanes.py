@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attnviz.charts import lettering
 from attnviz.charts.scene import check_query
 from attnviz.errors import BadInput
-from attnviz.heads.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head

@@ -8,7 +8,7 @@ from attnviz.charts import cell_images, lettering
 from attnviz.charts import layers as draw
 from attnviz.charts.scales import ColourScale
 from attnviz.charts.scene import Scene
-from attnviz.heads.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 _BAR = 150  # length of a colour bar
 _HEIGHT, _LINE, _GAP = 46, 18, 14

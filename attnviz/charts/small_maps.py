@@ -11,7 +11,7 @@ from attnviz.charts import cell_images
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT, MUTED
 from attnviz.charts.scales import ColourScale, WeightColour, short, weight_scale
-from attnviz.detectors.thumbnails import Thumbnails
+from attnviz.heads.overview import Thumbnails
 
 _LEFT, _TOP, _BELOW = 34, 50, 34
 _MARKS = 14  # pixels more above the maps, where the colour bar has numbers below it

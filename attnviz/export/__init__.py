@@ -21,7 +21,7 @@ _HOMES = {
     "Kind": "attnviz.export.file_kinds",
     "Quantity": "attnviz.export.view",
     "Rerun": "attnviz.export.rerun",
-    "Saved": "attnviz.export.file_kinds",
+    "Saved": "attnviz.export.rerun",
     "View": "attnviz.export.view",
     "compare_view": "attnviz.export.two_heads_view",
     "from_bytes": "attnviz.export.file_kinds",

@@ -3,17 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from attnviz.errors import BadInput, TooLarge
 from attnviz.export import array_files, provenance, still_pictures, tables, webpage
+from attnviz.export.rerun import Saved
 
 if TYPE_CHECKING:
-    from attnviz.export.rerun import Rerun
     from attnviz.export.view import View
-    from attnviz.models import LoadedModel
 
 MOST_READ = 512 * 2**20  # bytes of a file that is read back
 
@@ -46,27 +43,6 @@ KINDS: dict[str, Kind] = {
     "py": Kind("Python", "a script that makes the same numbers", "text/x-python", _script),
 }
 """Every kind of file by its ending. All hold the provenance."""
-
-
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """A file that was read back.
-
-    Attributes:
-        arrays: {name: array}, as they were saved; empty for a picture or a script, which hold the
-            provenance alone.
-        provenance: where the numbers come from: model, revision, dtype, input, tokens, place,
-            what-ifs, versions, the order and the units of the axes.
-    """
-
-    arrays: dict[str, NDArray]
-    provenance: dict[str, Any]
-
-    def again(self, model: "LoadedModel | None" = None, **options: Any) -> "Rerun":
-        """Run it again and compare; see `attnviz.export.rerun`."""
-        from attnviz.export.rerun import rerun
-
-        return rerun(self, model, **options)
 
 
 def data(view: "View", kind: str) -> bytes:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from attnviz.charts.scene import Scene, scene
 from attnviz.errors import BadInput, TooLarge
-from attnviz.export import naming, provenance, script
+from attnviz.export import naming, notebook, provenance, script
 from attnviz.export.changes import as_data
 from attnviz.export.view import REASON, WHY_MASKED, Axis, Quantity, View
 from attnviz.heads.contributions import MEASURES
@@ -267,7 +267,7 @@ def _row(one: "Head", query: int) -> Any:
     """The row that is read: a row a key, as a page shows it."""
     import pandas as pd
 
-    from attnviz.heads.head import MASK_REASONS
+    from attnviz.heads.masks import MASK_REASONS
 
     part = one.rows(query, query + 1)
     frame = part.contributions(query)
@@ -314,3 +314,8 @@ def _source(
     found = provenance.of_capture(capture)
     found |= {"place": place, "interventions": [as_data(change) for change in changes]}
     return found | ({"link": link} if link else {})
+
+
+def bundle(head: "Head") -> dict[str, str]:
+    """A head as a notebook shows it."""
+    return notebook.bundle(bare_view(head))

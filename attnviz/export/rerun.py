@@ -14,7 +14,6 @@ from attnviz.export.script import asked_of
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.export.file_kinds import Saved
     from attnviz.export.view import View
     from attnviz.interventions import Run
     from attnviz.models import LoadedModel
@@ -23,6 +22,25 @@ Progress = Callable[[str, float | None], None]
 TOLERANCES = {"float32": 1e-5, "float64": 1e-5}
 """How far apart, as a part of the largest number, arrays of a run in that type may be and still
 count as the same; any other type is held to 5e-3."""
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A file that was read back.
+
+    Attributes:
+        arrays: {name: array}, as they were saved; empty for a picture or a script, which hold the
+            provenance alone.
+        provenance: where the numbers come from: model, revision, dtype, input, tokens, place,
+            what-ifs, versions, the order and the units of the axes.
+    """
+
+    arrays: dict[str, NDArray]
+    provenance: dict[str, Any]
+
+    def again(self, model: "LoadedModel | None" = None, **options: Any) -> "Rerun":
+        """Run it again and compare; see `rerun`."""
+        return rerun(self, model, **options)
 
 
 @dataclass(frozen=True, eq=False)

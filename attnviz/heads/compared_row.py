@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.heads.comparison import quantity, same_keys
-from attnviz.heads.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 if TYPE_CHECKING:
     import pandas as pd

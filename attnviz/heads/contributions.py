@@ -6,18 +6,44 @@ o_i = sum_j c_ij: exactly, by linearity. The projection's bias belongs to no key
 Norms: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from attnviz.errors import BadInput
-from attnviz.heads.softmax import Array
+from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnviz.heads.head import Head
+    from attnviz.tokens import Token
+
+
+class HeadRows(Protocol):
+    """What contributions are worked out from: a `Head`, whole or some of its rows."""
+
+    @property
+    def v(self) -> Array | None: ...
+
+    @property
+    def w_o(self) -> Array | None: ...
+
+    @property
+    def instead(self) -> Array | None: ...
+
+    @property
+    def allowed(self) -> Mask: ...
+
+    @property
+    def scores(self) -> Array: ...
+
+    @property
+    def weights(self) -> Array: ...
+
+    @property
+    def key_tokens(self) -> "Sequence[Token]": ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +90,7 @@ MEASURES = {
 }
 
 
-def row(head: "Head", query: int, *, of: str = "output") -> "pd.DataFrame":
+def row(head: HeadRows, query: int, *, of: str = "output") -> "pd.DataFrame":
     """One row a key: what it contributes to one query.
 
     Args:
@@ -87,7 +113,7 @@ def row(head: "Head", query: int, *, of: str = "output") -> "pd.DataFrame":
             what=f"Contributions of {of!r} are not defined.",
             todo="Ask for of='output' or of='value'.",
         )
-    one = _Rows(head, slice(query, query + 1), projected=of == "output")
+    one = _Offers(head, slice(query, query + 1), projected=of == "output")
     scores = head.scores[query]
     return pd.DataFrame(
         {
@@ -100,7 +126,7 @@ def row(head: "Head", query: int, *, of: str = "output") -> "pd.DataFrame":
     )
 
 
-def matrix(head: "Head", measure: str) -> Array:
+def matrix(head: HeadRows, measure: str) -> Array:
     """(query, key) float32: one measure of MEASURES for every row; units as stated there.
 
     Raises:
@@ -111,13 +137,13 @@ def matrix(head: "Head", measure: str) -> Array:
             what=f"There is no contribution measure {measure!r}.",
             todo=f"Choose one of {', '.join(MEASURES)}.",
         )
-    return _Rows(head, slice(None), projected=True).measure(measure)
+    return _Offers(head, slice(None), projected=True).measure(measure)
 
 
-class _Rows:
+class _Offers:
     """Some rows of a head, with the vector that each key offers: v_j, or v_j W_O."""
 
-    def __init__(self, head: "Head", rows: slice, *, projected: bool) -> None:
+    def __init__(self, head: HeadRows, rows: slice, *, projected: bool) -> None:
         self.weights = head.weights[rows]
         self.values = head.v
         self.offers: Array | None = head.v

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.display import draw_in_notebook
 from attnviz.errors import BadInput
 from attnviz.heads import contributions
+from attnviz.heads.masks import (
+    ALLOWED,
+    BLOCKED,
+    FUTURE,
+    PADDING,
+    REMOVED,
+    WINDOW,
+    looks_ahead,
+)
 from attnviz.heads.softmax import Array, Mask, later_stages, score_stages, weigh
 
 if TYPE_CHECKING:
@@ -18,16 +28,6 @@ if TYPE_CHECKING:
 
     from attnviz.tokens import Token
 
-MASK_REASONS = (
-    "allowed",
-    "future",
-    "padding",
-    "outside the window",
-    "removed by you",
-    "blocked by the model",
-)
-"""What each number in `Head.mask_reason` means."""
-ALLOWED, FUTURE, PADDING, WINDOW, REMOVED, BLOCKED = range(len(MASK_REASONS))
 _CELLS = 2**22  # weights that an output is worked out from at a time: 16 MB
 
 
@@ -228,7 +228,7 @@ class Head:
         if self.whole is not None:  # some rows may see nothing later where others do
             return self.whole.causal
         keys = self.allowed.shape[1]
-        return self.stack != "cross" and keys > 1 and not _looks_ahead(self.allowed, self.first)
+        return self.stack != "cross" and keys > 1 and not looks_ahead(self.allowed, self.first)
 
     @property
     def _positions(self) -> NDArray[np.int_]:
@@ -311,9 +311,7 @@ class Head:
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         """A head draws itself in a notebook, offline too."""
-        from attnviz.export.one_head_view import bare_view
-
-        return bare_view(self)._repr_mimebundle_()
+        return draw_in_notebook(self)
 
     def __repr__(self) -> str:
         queries, keys = self.allowed.shape
@@ -321,15 +319,6 @@ class Head:
             f"<Head {self.stack} layer {self.layer} head {self.head}, {queries} queries, "
             f"{keys} keys, {self.model or 'no model'}>"
         )
-
-
-def _looks_ahead(allowed: Mask, first: int, block: int = 256) -> bool:
-    """Whether any query may see a later key; a block of rows at a time, without a second mask."""
-    for start in range(0, len(allowed), block):
-        rows = allowed[start : start + block, first + start + 1 :]
-        if np.triu(rows[:, :block]).any() or rows[:, block:].any():
-            return True
-    return False
 
 
 def _frozen(array: NDArray) -> NDArray:

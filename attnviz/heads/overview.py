@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.heads.softmax import Array
 
@@ -45,6 +46,20 @@ class Overview:
     queries: int
     keys: int
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnails:
+    """Small maps of all heads of a stack.
+
+    Attributes:
+        cells: (layer, head, y, x) float16, the largest weight of each block of tokens, 0 to 1;
+            NaN where all of a block is masked, and for heads that there are not.
+        block: how many tokens a pixel stands for, along either side. 1: each is one weight.
+    """
+
+    cells: NDArray[np.float16]
+    block: int
 
 
 def overview(

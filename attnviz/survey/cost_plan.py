@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from attnviz.errors import BadInput
 from attnviz.survey.corpus import read_corpus
 from attnviz.survey.defaults import EXAMPLES, MAX_TOKENS
+from attnviz.survey.examination import examine
 from attnviz.survey.local_engine import threads
 from attnviz.survey.survey_part import SIZE, Part, path_of
 from attnviz.survey.survey_run import load_named
-from attnviz.survey.text_result import examine
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel

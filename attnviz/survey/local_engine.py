@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import UnsupportedModel
 from attnviz.survey.corpus import Text
+from attnviz.survey.examination import find, gathered, longest_first
 from attnviz.survey.survey_part import Part
-from attnviz.survey.text_result import find, gathered, longest_first
 
 if TYPE_CHECKING:
     from attnviz.detectors.row_sums import Lengths

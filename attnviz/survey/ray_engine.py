@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import AttnvizError, BadInput
 from attnviz.survey.corpus import Text
+from attnviz.survey.examination import examine
+from attnviz.survey.model_facts import model_facts
 from attnviz.survey.survey_part import Part, path_of
-from attnviz.survey.text_result import examine
 
 if TYPE_CHECKING:
     from attnviz.detectors.row_sums import Lengths
@@ -62,7 +63,6 @@ class Worker:
         self, model: str, facts: Mapping[str, Any], loading: Mapping[str, Any]
     ) -> "LoadedModel":
         from attnviz.models import load
-        from attnviz.survey.survey_run import model_facts
 
         loaded = load(model, **loading)
         own = model_facts(loaded)

@@ -17,7 +17,7 @@ from attnviz.survey.corpus import Text
 from attnviz.survey.head_statistics import Tally
 
 if TYPE_CHECKING:
-    from attnviz.survey.text_result import Findings
+    from attnviz.detectors import HeadProfile
 
 SIZE = 16
 """Texts of a part: what is lost when a run is killed, and what one worker is given at a time."""
@@ -30,6 +30,23 @@ class Failure:
     text: int
     name: str
     why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found on one text, without any of its matrices.
+
+    Attributes:
+        profiles: {stack: HeadProfile}.
+        examples: {stack: Examples}, the one cell of each head that adds most.
+        tokens: how many were read.
+        cut: whether the text was cut to its beginning.
+    """
+
+    profiles: dict[str, "HeadProfile"]
+    examples: dict[str, Examples]
+    tokens: int
+    cut: bool
 
 
 @dataclass(eq=False)

@@ -1,6 +1,5 @@
 """Survey: every head of a model over a corpus, in parts, so that a killed run goes on."""
 
-import importlib.metadata
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ from attnviz.survey.corpus import Corpus, Text, read_corpus
 from attnviz.survey.defaults import ENGINES, EXAMPLES, MAX_TOKENS
 from attnviz.survey.head_statistics import MEASURES
 from attnviz.survey.local_engine import examined
+from attnviz.survey.model_facts import model_facts
 from attnviz.survey.ray_engine import Staff, spread
 from attnviz.survey.survey_part import Part, fingerprint, parts_of, path_of
 from attnviz.survey.survey_tables import Survey, write
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from attnviz.models.loading import DeviceMap
 
 SETTINGS = "survey.json"
-_VERSIONS = ("attnviz", "torch", "transformers", "numpy")
 
 
 @dataclass(frozen=True)
@@ -181,22 +180,6 @@ def load_named(model: "str | Path | LoadedModel", **loading: Any) -> "LoadedMode
             todo="Leave them out, or give the model's name or folder.",
         )
     return model
-
-
-def model_facts(model: "LoadedModel") -> dict[str, Any]:
-    """What numbers depend on beside the texts."""
-    info = model.info
-    versions = {name: _version(name) for name in _VERSIONS}
-    facts = {"model": info.name, "revision": info.revision, "dtype": info.dtype}
-    return {**facts, "architecture": info.architecture, "versions": versions}
-
-
-def _version(package: str) -> str:
-    if package == "attnviz":
-        import attnviz
-
-        return attnviz.__version__
-    return importlib.metadata.version(package)
 
 
 def _settle(folder: Path, settings: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.matrix_check import KINDS, MatrixVerdict
 from attnviz.matrix_check.verdict import Matrix
-from dashboard import exports
+from dashboard.check_matrix import views
 from dashboard.check_matrix.controls import Given
 from dashboard.widgets import export_panel
 
@@ -21,7 +21,7 @@ def draw(given: Given, verdict: MatrixVerdict) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(KINDS[verdict.kind], anchor=False)
         matrices = (given.matrix, given.other)
-        export_panel.draw("matrix", exports.matrix, matrices, link=False)
+        export_panel.draw("matrix", views.matrix, matrices, link=False)
     st.code(verdict.verdict, language=None, wrap_lines=True)
     if given.really_is:
         st.text(f"What this example really is: {given.really_is}")
@@ -57,7 +57,7 @@ def _pictures(given: Given, verdict: MatrixVerdict) -> None:
             alt=f"The second matrix, {rows} by {columns}. {other}",
         )
         second = (given.other, None)
-        export_panel.draw("other_matrix", exports.matrix, second, link=False)
+        export_panel.draw("other_matrix", views.matrix, second, link=False)
 
 
 def _evidence(verdict: MatrixVerdict) -> None:

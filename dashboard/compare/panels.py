@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import exports
-from dashboard.compare import controls, link, row_distances
+from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
 from dashboard.session import state
@@ -298,7 +297,7 @@ def _frame(frame: "pd.DataFrame", key: str, alt: str) -> None:
 def export(a: Side, b: Side, other: Other) -> None:
     """A button that opens the ways to take the comparison along."""
     chosen = ((a.ask, b.ask), a.selection, b.selection, other.compare, titles(a, b))
-    export_panel.draw("compare", exports.compare, chosen)
+    export_panel.draw("compare", views.compare, chosen)
 
 
 def draw_link(other: Other) -> None:

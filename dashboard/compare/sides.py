@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dashboard.compare import link
 from dashboard.compare.kept_sides import Outline, alone, kept
 from dashboard.compare.other_side import Other
-from dashboard.explore import heading
 from dashboard.session import all_heads, backend, page_capture, state
 from dashboard.session.selection import Selection, fit
 from dashboard.widgets import sidebar, text_place
@@ -115,7 +114,7 @@ def second(a: Side, other: Other) -> Side | None:
 def _outline(selection: Selection, back: page_capture.Back | None = None) -> Outline | None:
     def make() -> Outline | None:
         capture = page_capture.ready(selection, back=back)
-        return Outline.of(capture, heading.notes(selection, capture)) if capture else None
+        return Outline.of(capture, page_capture.notes(selection, capture)) if capture else None
 
     return kept(("outline", page_capture.ask_of(selection)), make)
 

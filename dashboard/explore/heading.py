@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.models.catalog import CATALOG
-from dashboard import exports
+from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
 from dashboard.session.selection import Selection, travels
-from dashboard.widgets import export_panel
+from dashboard.widgets import export_panel, text_place
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -38,35 +38,10 @@ def draw(selection: Selection, capture: "Capture") -> None:
         st.space("stretch")
         _receipt(capture)
         _link(selection)
-        export_panel.draw("explore", exports.explore, _shown)
-    st.text(facts(selection, capture))
-    _notes(selection, capture)
-
-
-def facts(selection: Selection, capture: "Capture") -> str:
-    """Tokens, dtype, scale and the like, in one line of fixed words and numbers."""
-    block = capture.block(selection.layer, selection.stack)
-    queries = len(capture.query_tokens(selection.stack))
-    keys = len(capture.key_tokens(selection.stack))
-    parts = [f"{queries} tokens" if queries == keys else f"{queries} x {keys} tokens"]
-    parts.append(capture.receipt.dtype)
-    if block.scaling is not None:
-        parts.append(f"scale {block.scaling:.4g}")
-    if block.kv_heads != block.heads:
-        group = block.heads // block.kv_heads
-        parts.append(
-            f"{block.kv_heads} key/value heads for {block.heads} query heads, "
-            f"this one reads number {selection.head // group}"
-        )
-    else:
-        parts.append(f"{block.heads} heads")
-    if block.softcap is not None:
-        parts.append(f"scores capped at {block.softcap:g}")
-    if block.window is not None:
-        parts.append(f"window of {block.window} tokens")
-    parts.append(f"{capture.receipt.attention} attention")
-    parts.append("layers and heads count from 0")
-    return " · ".join(parts)
+        export_panel.draw("explore", views.explore, _shown)
+    st.text(text_place.facts(selection, capture))
+    for note in page_capture.notes(selection, capture):
+        st.text(note)
 
 
 def _receipt(capture: "Capture") -> None:
@@ -95,23 +70,6 @@ def _shown() -> tuple[backend.Ask, Selection]:
     """What the picture shows now; a click in it has not drawn this heading anew."""
     selection = state.drawn()
     return page_capture.ask_of(selection), selection
-
-
-def _notes(selection: Selection, capture: "Capture") -> None:
-    for note in notes(selection, capture):
-        st.text(note)
-
-
-def notes(selection: Selection, capture: "Capture") -> list[str]:
-    """What a reader should know of how the text was read: cut, dropped, generated."""
-    found = list(capture.notes)
-    if taken := page_capture.beginning(selection, capture):
-        found.insert(0, taken)
-    elif selection.cut:
-        left = backend.left_out(page_capture.ask_of(selection))
-        if left:
-            found.insert(0, f"The text was cut: {left:,} tokens at its end are left out.")
-    return found
 
 
 def _name(model: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import exports
+from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
 from dashboard.session.selection import Selection
 from dashboard.widgets import export_panel
@@ -38,7 +38,7 @@ def draw(selection: Selection, head: "Head") -> None:
             _jump(view, head)
             shown = (page_capture.ask_of(selection), selection)
             afar = (*shown, _near(selection, view))
-            export_panel.draw("overview", exports.overview, afar)
+            export_panel.draw("overview", views.overview, afar)
     _row(selection, head)
 
 
@@ -167,7 +167,7 @@ def _row(selection: Selection, head: "Head") -> None:
         "largest of each stretch. The table below has every one of them.",
     )
     shown = (page_capture.ask_of(selection), selection)
-    export_panel.draw("row", exports.row, shown)
+    export_panel.draw("row", views.row, shown)
 
 
 def _mass(row: "Head", name: str) -> str:

@@ -48,7 +48,7 @@ def table(head: "Head", query: int) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from attnviz.heads.head import MASK_REASONS
+    from attnviz.heads.masks import MASK_REASONS
 
     row = head.rows(query, query + 1)
     frame = row.contributions(query)

@@ -12,9 +12,8 @@ from attnviz.errors import AttnvizError
 from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
-from dashboard.session.outcome import NOTHING_OUT, puts_out
+from dashboard.session.outcome import NOTHING_OUT, place_of_output, puts_out
 from dashboard.session.selection import HEAD_CHOICES, Selection, span_of
-from dashboard.what_if.sweep import place_of_output
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import exports
-from dashboard.heads import head_numbers, long_heads, survey_source
+from dashboard.heads import head_charts, head_numbers, long_heads, survey_source, views
 from dashboard.heads.head_numbers import Measured, Numbers
 from dashboard.heads.probe_texts import PROBES
 from dashboard.session import notices, page_capture, state
@@ -53,12 +52,12 @@ def draw(selection: Selection, capture: "Capture") -> None:
     with right_half:
         with st.container(horizontal=True, vertical_alignment="center"):
             _open_button(selection)
-            of_text = measured.survey is None and selection.measure in exports.kept_with_all()
+            of_text = measured.survey is None and selection.measure in views.kept_with_all()
             # what is not measured yet is in no file, nor are measures of some rows only
             whole = not of_text or long_heads.rows_measured(ask, capture, stack) is None
             if (numbers is not None or of_text) and whole:
                 shown = (ask, selection, numbers, left, order, finding)
-                export_panel.draw("heads", exports.heads, shown)
+                export_panel.draw("heads", views.heads, shown)
         _table(measured, selection, capture, left, order)
         if measured.why:
             st.text(measured.why)
@@ -211,76 +210,11 @@ def _picture(
             _go(int(picked["layer"]), int(picked["head"]))
 
     if small is not None:
-        chart, alt = maps(selection, numbers, left, order, small)
+        chart, alt = head_charts.maps(selection, numbers, left, order, small)
     else:
         assert numbers is not None
-        chart, alt = grid(selection, numbers, left)
+        chart, alt = head_charts.grid(selection, numbers, left)
     figure.draw(chart, key, on_select=on_pick, selection_mode="pick_head", alt=f"{alt} {finding}")
-
-
-def maps(
-    selection: Selection,
-    numbers: Numbers | None,
-    left: Any,
-    order: list[tuple[int, int]],
-    small: "Thumbnails",
-) -> tuple[Any, str]:
-    """The heads left in as small maps, and what is drawn, in words."""
-    from attnviz.charts.small_maps import mosaic
-
-    by_place = selection.sort == "place" or numbers is None
-    places = list(np.ndindex(left.shape)) if by_place else order
-    chart = mosaic(
-        small,
-        layer=int(selection.layer or 0),
-        head=int(selection.head or 0),
-        shown=left,
-        order=None if by_place else places,
-        words=_said(numbers, places),
-        colour=selection.weights,  # type: ignore[arg-type]
-    )
-    how = "in layers and heads" if by_place else "sorted by the measure"
-    colours = ", coloured by powers of ten" if selection.weights == "log" else ""
-    return chart, f"The weights of {int(left.sum())} heads as small maps, {how}{colours}."
-
-
-def grid(selection: Selection, numbers: Numbers, left: Any) -> tuple[Any, str]:
-    """The heads left in as a grid of one measure, and what is drawn, in words."""
-    from attnviz import charts
-
-    values = np.where(left, numbers.values, np.nan)
-    places = list(np.ndindex(left.shape))
-    said = _said(numbers, places)
-    words = [word if left[at] else "left out" for at, word in zip(places, said, strict=True)]
-    ceiling = np.nanmax(np.where(np.isfinite(numbers.ceiling), numbers.ceiling, -np.inf))
-    top = float(np.nanmax(numbers.values)) if np.isfinite(numbers.values).any() else 1.0
-    null = np.nanmedian(numbers.null) if np.isfinite(numbers.null).any() else None
-    chart = charts.grid(
-        values,
-        layer=int(selection.layer or 0),
-        head=int(selection.head or 0),
-        measure_title=f"{numbers.title}, {numbers.unit}",
-        low=0.0,
-        high=1.0 if ceiling <= 1 and ceiling > 0 else top or 1.0,
-        null=None if null is None else float(null),
-        words=words,
-        tallest=30,
-        height=560,
-        width=460,
-    )
-    return chart, f"Every head, coloured by {numbers.title.lower()}."
-
-
-def _said(numbers: Numbers | None, places: list[Any]) -> list[str]:
-    from attnviz.charts.scales import short
-
-    if numbers is None:
-        return ["not measured"] * len(places)
-    return [
-        f"{numbers.title} "
-        + ("without a number" if np.isnan(numbers.values[at]) else short(float(numbers.values[at])))
-        for at in places
-    ]
 
 
 def _go(layer: int, head: int) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.models.catalog import CATALOG
-from dashboard import exports
-from dashboard.explore import heading
+from dashboard.how_it_works import views
 from dashboard.how_it_works.toy import CANDIDATES, Toy
 from dashboard.how_it_works.worked_example import FOCUS, SENTENCE, WORDS, worked
 from dashboard.session import backend, page_capture, state
@@ -92,7 +91,7 @@ def _four_steps(selection: Selection, capture: "Capture", toy: Toy | None, depth
     head = capture.head(layer=selection.layer, head=selection.head, stack=selection.stack)
     st.text(text_place.where(selection, capture))
     if depth == "technical":
-        st.text(heading.facts(selection, capture))
+        st.text(text_place.facts(selection, capture))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if toy is not None:
             row, keys = _choose(selection, capture, head)
@@ -114,7 +113,7 @@ def _four_steps(selection: Selection, capture: "Capture", toy: Toy | None, depth
         )
     _picture(head, row, keys, lit)
     shown = (page_capture.ask_of(selection), selection, row, keys, None if lit == _ALL else lit)
-    export_panel.draw("real", exports.real_steps, shown)
+    export_panel.draw("real", views.real_steps, shown)
     st.text(_rest(head, row, keys))
     _side_by_side(head, row, keys, toy)
 

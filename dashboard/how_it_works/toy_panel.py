@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from dashboard import exports
-from dashboard.how_it_works import link
+from dashboard.how_it_works import link, views
 from dashboard.how_it_works.toy import CANDIDATES, COLDEST, DEPTHS, FOCUS, HIGH, HOTTEST, LOW, Toy
 from dashboard.session import state
 from dashboard.session.chart_picks import chart_key
@@ -65,7 +64,7 @@ def diagram(toy: Toy, lit: int | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(shares(toy) if lit is None else path(toy, lit))
-        export_panel.draw("toy", exports.toy_steps, (toy, lit))
+        export_panel.draw("toy", views.toy_steps, (toy, lit))
 
 
 def words(toy: Toy) -> None:

@@ -9,7 +9,7 @@ from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader
 from dashboard.session import state
-from dashboard.what_if.panels import distinct, predicted
+from dashboard.session.outcome import distinct, predicted
 from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:

@@ -164,3 +164,28 @@ def likeliest(model: "LoadedModel", before: Any, others: list[Any]) -> list[Any]
     return [
         (token, *(float(p) for p in rows[:, i])) for token, i in zip(tokens, order, strict=True)
     ]
+
+
+def place_of_output(capture: "Capture", selection: Selection) -> int:
+    """The token whose output is compared: the last of a decoder, the last mask of a model that
+    fills masks, else the one that is read."""
+    assert selection.query is not None
+    row = capture.logit_row(selection.stack)
+    return selection.query if row is None else row
+
+
+def predicted(capture: "Capture") -> str:
+    """What a model's logits are about, in words."""
+    if capture.info.kind == "encoder":
+        return f"fillers of the mask at token {capture.logit_positions[-1]}"
+    return "next tokens"
+
+
+def distinct(names: list[str]) -> list[str]:
+    """The names, with a number after one that came before: a bar needs a name of its own."""
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out

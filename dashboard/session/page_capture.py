@@ -186,3 +186,15 @@ def _stop(name: str) -> None:
 def _plain(words: str) -> str:
     """The loader's words for a label that reads Markdown: letters, digits and plain stops only."""
     return "".join(c if c.isalnum() or c in " .,%()/-" else " " for c in words)
+
+
+def notes(selection: Selection, capture: "Capture") -> list[str]:
+    """What a reader should know of how the text was read: cut, dropped, generated."""
+    found = list(capture.notes)
+    if taken := beginning(selection, capture):
+        found.insert(0, taken)
+    elif selection.cut:
+        left = backend.left_out(ask_of(selection))
+        if left:
+            found.insert(0, f"The text was cut: {left:,} tokens at its end are left out.")
+    return found

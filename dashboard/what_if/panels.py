@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import backend
-from dashboard.session.outcome import NOTHING_OUT, SHOWN, Outcome, puts_out
+from dashboard.session.outcome import NOTHING_OUT, SHOWN, Outcome, distinct, predicted, puts_out
 from dashboard.session.selection import Selection
 from dashboard.what_if import maps_before_after
 from dashboard.what_if import scripts as scripts
@@ -173,23 +173,6 @@ def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
     table = pd.DataFrame({"Token": names, "1 - cosine": change})
     script = scripts.STATES
     figure("if_output", chart, alt, table, change=outcome.change, script=script)
-
-
-def predicted(capture: "Capture") -> str:
-    """What a model's logits are about, in words."""
-    if capture.info.kind == "encoder":
-        return f"fillers of the mask at token {capture.logit_positions[-1]}"
-    return "next tokens"
-
-
-def distinct(names: list[str]) -> list[str]:
-    """The names, with a number after one that came before: a bar needs a name of its own."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out
 
 
 def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, measure: str) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results, state
-from dashboard.session.outcome import NOTHING_OUT, moved, puts_out
+from dashboard.session.outcome import NOTHING_OUT, moved, place_of_output, puts_out
 from dashboard.session.selection import Selection
 from dashboard.what_if import scripts as scripts
 from dashboard.what_if.controls import pick
@@ -57,14 +57,6 @@ def sweep(experiment: Experiment, selection: Selection, capture: "Capture") -> N
     )
     if found is not None:
         _draw(found, selection, capture, scripts.sweep(str(selection.stack), how, at))
-
-
-def place_of_output(capture: "Capture", selection: Selection) -> int:
-    """The token whose output is compared: the last of a decoder, the last mask of a model that
-    fills masks, else the one that is read."""
-    assert selection.query is not None
-    row = capture.logit_row(selection.stack)
-    return selection.query if row is None else row
 
 
 def _heads(capture: "Capture", selection: Selection) -> list[tuple[int, int]]:

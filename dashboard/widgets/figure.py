@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import exports
 from dashboard.session import page_capture, state
 from dashboard.session.selection import Selection
-from dashboard.widgets import export_panel
+from dashboard.widgets import export_panel, figure_views
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,4 +87,4 @@ def export(
         of = [(page_capture.ask_of(one), one) for one in sides or (state.drawn(),)]
         return *of[0], key, alt, chart, table, change, of[1:], script
 
-    export_panel.draw(key, exports.figure, chosen)
+    export_panel.draw(key, figure_views.figure, chosen)

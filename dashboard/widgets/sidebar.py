@@ -6,11 +6,10 @@ import streamlit as st
 
 from attnviz.errors import AttnvizError
 from attnviz.models.catalog import CATALOG
-from dashboard import exports
 from dashboard.session import all_heads, backend, notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, on_pick
 from dashboard.session.selection import LONGEST_TARGET, STACKS, Selection
-from dashboard.widgets import export_panel, figure, host_notice
+from dashboard.widgets import export_panel, figure, figure_views, host_notice
 from dashboard.widgets.example_texts import EXAMPLES
 from dashboard.widgets.stepper import stepper
 
@@ -243,7 +242,7 @@ def _grid(selection: Selection) -> None:
         alt=f"All heads, one cell each, layers down and heads across, coloured by "
         f"{measure.title.lower()}. Shown now: layer {selection.layer}, head {selection.head}.",
     )
-    export_panel.draw("grid", exports.grid, _shown)
+    export_panel.draw("grid", figure_views.grid, _shown)
 
 
 def _shown() -> tuple[backend.Ask, Selection]:

@@ -77,3 +77,29 @@ def choose(
         width=width,
         on_change=state.touch,
     )
+
+
+def facts(selection: Selection, capture: "Capture") -> str:
+    """Tokens, dtype, scale and the like, in one line of fixed words and numbers."""
+    block = capture.block(selection.layer, selection.stack)
+    queries = len(capture.query_tokens(selection.stack))
+    keys = len(capture.key_tokens(selection.stack))
+    parts = [f"{queries} tokens" if queries == keys else f"{queries} x {keys} tokens"]
+    parts.append(capture.receipt.dtype)
+    if block.scaling is not None:
+        parts.append(f"scale {block.scaling:.4g}")
+    if block.kv_heads != block.heads:
+        group = block.heads // block.kv_heads
+        parts.append(
+            f"{block.kv_heads} key/value heads for {block.heads} query heads, "
+            f"this one reads number {selection.head // group}"
+        )
+    else:
+        parts.append(f"{block.heads} heads")
+    if block.softcap is not None:
+        parts.append(f"scores capped at {block.softcap:g}")
+    if block.window is not None:
+        parts.append(f"window of {block.window} tokens")
+    parts.append(f"{capture.receipt.attention} attention")
+    parts.append("layers and heads count from 0")
+    return " · ".join(parts)

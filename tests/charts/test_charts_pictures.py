@@ -2,7 +2,7 @@ import numpy as np
 
 from attnviz import charts
 from attnviz.charts import cell_images, palettes
-from attnviz.heads.head import FUTURE, PADDING, WINDOW
+from attnviz.heads.masks import FUTURE, PADDING, WINDOW
 from tests.charts.heads import Read, causal, head_of, pixels, random_scores
 
 

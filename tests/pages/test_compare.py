@@ -448,18 +448,19 @@ def test_the_comparison_waits_while_the_reader_is_on_another_page(page):
 
 
 def test_the_comparison_is_exported_as_it_is_shown(page, planted):
-    from dashboard import exports
+    from dashboard.compare import views
     from dashboard.session.page_capture import ask_of
     from dashboard.session.selection import Selection
+    from dashboard.widgets import figure_views
 
     app = page(b_layer="1", b_head="1", compare="relative")
     assert any(box.proto.popover.label == "Export" for box in app.get("popover"))
     a = Selection("planted-circuit", TEXT, stack="decoder", layer=1, head=0, query=3)
     b = Selection("planted-circuit", OTHER, stack="decoder", layer=1, head=1, query=2)
-    view = exports.compare((ask_of(a), ask_of(b)), a, b, "weights", ("A: x", "B: y"), link="here")
+    view = views.compare((ask_of(a), ask_of(b)), a, b, "weights", ("A: x", "B: y"), link="here")
     assert view.provenance["second"]["input"]["asked"]["text"] == OTHER
     assert view.provenance["place"]["other_query"] == 2 and view.provenance["link"] == "here"
-    adds = exports.figure(
+    adds = figure_views.figure(
         ask_of(b),
         b,
         "cmp_adds_B",

@@ -9,7 +9,7 @@ from accelerate.hooks import ModelHook, add_hook_to_module
 
 import attnviz
 from attnviz.capture.cost import estimate
-from attnviz.survey import local_engine, survey, text_result
+from attnviz.survey import examination, local_engine, survey
 from attnviz.survey import survey_part as parts
 from attnviz.survey.corpus import Text
 from attnviz.survey.rule_corpus import probe_texts
@@ -45,7 +45,7 @@ def test_texts_at_once_come_to_the_numbers_of_texts_one_by_one(
     found = list(local_engine.examined(planted, waiting, **OPTIONS))
     assert [number for number, _, _ in found] == list(range(7))
     for _, texts, part in found:
-        one_by_one = text_result.examine(planted, texts, **OPTIONS)
+        one_by_one = examination.examine(planted, texts, **OPTIONS)
         assert part.failures == one_by_one.failures
         assert (part.texts, part.tokens) == (one_by_one.texts, one_by_one.tokens)
         assert part.examples == one_by_one.examples
@@ -72,7 +72,7 @@ def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
     threads(4)
     (found,) = local_engine.examined(model, iter([(0, texts)]), **OPTIONS)
     threads(1)
-    one_by_one = text_result.examine(model, texts, **OPTIONS)
+    one_by_one = examination.examine(model, texts, **OPTIONS)
     assert not found[2].failures and found[2].texts == len(texts)
     for stack, tally in one_by_one.tallies.items():
         for kind, array in tally.arrays().items():
@@ -82,7 +82,7 @@ def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
 def test_as_many_texts_at_once_as_torch_has_threads(planted, threads, monkeypatch):
     threads(3)
     meeting = threading.Barrier(3, timeout=60)  # breaks unless three are there at once
-    real = text_result.find
+    real = examination.find
 
     def find(*args, **options):
         meeting.wait()
@@ -101,7 +101,7 @@ def test_the_threads_go_to_few_texts_where_captures_are_large(planted, threads, 
 
     def find(*args, **options):
         seen.append(torch.get_num_threads())
-        return text_result.find(*args, **options)
+        return examination.find(*args, **options)
 
     monkeypatch.setattr(local_engine, "find", find)
     one = estimate(planted, OPTIONS["max_tokens"]).bytes
@@ -131,7 +131,7 @@ def test_a_survey_that_is_stopped_begins_no_other_text_and_gives_the_threads_bac
 
     def find(model, text, **options):
         begun.append(text.number)
-        return text_result.find(model, text, **options)
+        return examination.find(model, text, **options)
 
     def stop(progress):
         raise KeyboardInterrupt

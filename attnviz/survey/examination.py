@@ -1,35 +1,16 @@
 """Findings: what every head did on one text of a corpus."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import AttnvizError, BadInput
 from attnviz.survey.best_examples import Examples, Largest
 from attnviz.survey.corpus import Text
-from attnviz.survey.survey_part import Failure, Part
+from attnviz.survey.survey_part import Failure, Findings, Part
 
 if TYPE_CHECKING:
-    from attnviz.detectors import HeadProfile
     from attnviz.detectors.row_sums import Lengths
     from attnviz.models import LoadedModel
-
-
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What was found on one text, without any of its matrices.
-
-    Attributes:
-        profiles: {stack: HeadProfile}.
-        examples: {stack: Examples}, the one cell of each head that adds most.
-        tokens: how many were read.
-        cut: whether the text was cut to its beginning.
-    """
-
-    profiles: dict[str, "HeadProfile"]
-    examples: dict[str, Examples]
-    tokens: int
-    cut: bool
 
 
 def find(

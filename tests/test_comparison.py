@@ -10,7 +10,7 @@ import torch
 import attnviz
 from attnviz.capture.block import Block
 from attnviz.capture.result import Capture
-from attnviz.detectors import similarity
+from attnviz.detectors import alike
 from attnviz.errors import BadInput
 from attnviz.heads import comparison
 from attnviz.heads.compared_row import rows_of
@@ -171,7 +171,7 @@ def test_an_unknown_quantity_is_refused_by_name():
 def test_nearness_of_all_heads_is_what_comparing_each_gives():
     model = attnviz.load("planted-circuit")
     capture = attnviz.capture(model, "red fox ran home red fox ran")
-    found = similarity(capture, 1, 0)
+    found = alike(capture, 1, 0)
     one = capture.head(1, 0)
     for layer in capture.layers():
         for head in range(capture.heads(layer)):
@@ -182,7 +182,7 @@ def test_nearness_of_all_heads_is_what_comparing_each_gives():
     assert found.order == sorted(found.order, key=lambda at: found.total_variation[at])
     others = [found.total_variation[at] for at in found.order]
     assert found.means[0] == pytest.approx(np.mean(others))
-    assert similarity(capture, 0, 2).order[0] == (1, 2), "the two uniform heads"
+    assert alike(capture, 0, 2).order[0] == (1, 2), "the two uniform heads"
 
 
 @pytest.mark.parametrize("family", ["GptOssForCausalLM", "MistralForCausalLM"])
@@ -193,7 +193,7 @@ def test_nearness_with_sinks_and_windows(family):
         tiny.hf(family, vocab_size=len(words), sliding_window=3, num_key_value_heads=2), words
     )
     capture = attnviz.capture(model, "the cat sat on the mat")
-    found, one = similarity(capture, 0, 1), capture.head(0, 1)
+    found, one = alike(capture, 0, 1), capture.head(0, 1)
     for layer in capture.layers():
         for head in range(capture.heads(layer)):
             total, nats = row_distances(one, capture.head(layer, head)).means
@@ -204,7 +204,7 @@ def test_nearness_with_sinks_and_windows(family):
 def test_nearness_looks_at_no_more_rows_than_asked():
     model = attnviz.load("planted-circuit")
     capture = attnviz.capture(model, "red fox ran home red fox ran")
-    found = similarity(capture, 1, 0, rows=2)
+    found = alike(capture, 1, 0, rows=2)
     far = row_distances(capture.head(1, 0), capture.head(0, 0)).total_variation
     assert found.rows == 2
     assert found.total_variation[0, 0] == pytest.approx((far[0] + far[-1]) / 2, abs=1e-6)
@@ -222,5 +222,5 @@ def test_nearness_leaves_out_rows_that_attend_to_nothing():
         blocks, {"decoder": tokens("a", "b")}, None, SimpleNamespace(name="m", dtype="float32")
     )
     assert capture.head(1, 0).attends.tolist() == [False, True]
-    assert similarity(capture, 0, 0).total_variation[1, 0] == pytest.approx(0, abs=1e-6)
-    assert similarity(capture, 1, 0).total_variation[0, 0] == pytest.approx(0, abs=1e-6)
+    assert alike(capture, 0, 0).total_variation[1, 0] == pytest.approx(0, abs=1e-6)
+    assert alike(capture, 1, 0).total_variation[0, 0] == pytest.approx(0, abs=1e-6)

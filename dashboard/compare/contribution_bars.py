@@ -63,7 +63,6 @@ def _row(side: Side, by: str) -> "NDArray[Any]":
 
 
 def _query(side: Side) -> int:
-    assert side.selection.query is not None
     return side.selection.query
 
 

@@ -11,7 +11,7 @@ from dashboard.compare import link
 from dashboard.compare.other_side import SHOWN, Other
 from dashboard.compare.sides import Side
 from dashboard.session import backend, notices, state
-from dashboard.session.selection import STACKS, WEIGHTS, Selection
+from dashboard.session.selection import STACKS, WEIGHTS, SettledSelection
 from dashboard.widgets import sidebar, text_place
 from dashboard.widgets.choices import switch
 from dashboard.widgets.example_texts import EXAMPLES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
-def model_and_text(a: Selection, other: Other) -> "DeltaGenerator":
+def model_and_text(a: SettledSelection, other: Other) -> "DeltaGenerator":
     """The controls of B that need no model. Returns the place for those that do."""
     slot = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with slot:
@@ -32,7 +32,7 @@ def model_and_text(a: Selection, other: Other) -> "DeltaGenerator":
     return slot
 
 
-def _model(a: Selection, other: Other) -> None:
+def _model(a: SettledSelection, other: Other) -> None:
     chosen = other.b_model or a.model
     options = sidebar.models(a.model, chosen)
     opened = st.session_state.get("cmp_other_open", False)
@@ -58,7 +58,7 @@ def _model(a: Selection, other: Other) -> None:
     )
 
 
-def _other_model(a: Selection) -> None:
+def _other_model(a: SettledSelection) -> None:
     with st.form("cmp_other_model", border=False, width=360):
         st.text_input(
             f"{sidebar.model_label(sidebar.OTHER)} for B",
@@ -71,7 +71,7 @@ def _other_model(a: Selection) -> None:
         notices.show_error(error)
 
 
-def _load(a: Selection) -> None:
+def _load(a: SettledSelection) -> None:
     name = st.session_state["cmp_other_name"].strip()
     try:
         backend.check_model(name)
@@ -83,7 +83,7 @@ def _load(a: Selection) -> None:
     link.choose_model(name, a)
 
 
-def _text(a: Selection, other: Other) -> None:
+def _text(a: SettledSelection, other: Other) -> None:
     with st.popover("Text of B", icon=":material/notes:", key="cmp_text_open"):
         text = a.text if other.b_text is None else other.b_text
         if state.just_turned() or st.session_state.get("cmp_text_shown") != text:
@@ -217,7 +217,6 @@ def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
 
 def _row_of_b(b: Side) -> None:
     others = text_place.labels(b.head.query_tokens)
-    assert b.selection.query is not None
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
     ):
@@ -229,7 +228,7 @@ def _row_of_b(b: Side) -> None:
             help="The queries of B are other tokens, so it has a row of its own.",
             **link.widget("b_query", b.selection.query),
         )
-        here = {"b_query": b.selection.query}
+        here: dict[str, int | None] = {"b_query": b.selection.query}
         go = partial(link.step, "b_query", range(len(others)), here)
         arrows("b_query", "token of B", b.selection.query, len(others), go)
 
@@ -242,7 +241,6 @@ def _near(a: Side) -> None:
     queries, keys = a.head.allowed.shape
     if max(queries, keys) <= WHOLE:
         return
-    assert a.selection.query is not None
     here = facing(a.selection.query, queries, keys)
     key = state.show("cmp_near", here if a.selection.near is None else a.selection.near)
     st.number_input(

@@ -6,7 +6,7 @@ a capture, one head, some numbers. The store lays it aside, within its bound in 
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -84,7 +84,9 @@ def alone(head: "Head") -> "Head":
         "replaced",
         "instead",
     )
-    own = {name: np.array(getattr(head, name)) for name in names if getattr(head, name) is not None}
+    own: dict[str, Any] = {
+        name: np.array(getattr(head, name)) for name in names if getattr(head, name) is not None
+    }
     for name in ("biases", "given"):
         if arrays := getattr(head, name):
             own[name] = {key: np.array(array) for key, array in arrays.items()}

@@ -11,7 +11,7 @@ from dashboard.compare import other_side
 from dashboard.compare.other_side import NAMES, Other, opposite
 from dashboard.session import backend, state
 from dashboard.session.page_link import PageLink
-from dashboard.session.selection import LONGEST_LINK, Ignored, Selection, travels
+from dashboard.session.selection import LONGEST_LINK, Ignored, SettledSelection, travels
 
 _OPEN = "compare_open"
 _EXPLORE = "../pages/explore.py"
@@ -68,7 +68,7 @@ def widget(name: str, value: Any) -> dict[str, Any]:
     return {"key": key, "on_change": on_change}
 
 
-def choose_model(name: str, a: Selection) -> None:
+def choose_model(name: str, a: SettledSelection) -> None:
     """A callback: another model for B, read on the same text; its place there is its own."""
     state.agree(name)
     same_model()
@@ -80,12 +80,12 @@ def same_model() -> None:
     change(b_model=None, b_stack=None, b_layer=None, b_head=None, b_query=None)
 
 
-def choose_text(text: str, a: Selection) -> None:
+def choose_text(text: str, a: SettledSelection) -> None:
     """A callback: another text for B."""
     change(b_text=None if text == a.text else text, b_query=None)
 
 
-def step(name: str, options: Sequence[int], here: Mapping[str, int | None], by: int) -> None:
+def step(name: str, options: Sequence[int], here: dict[str, int | None], by: int) -> None:
     """A callback: go along the options of a field of B, from where it is by now. `here`: where B
     was drawn; what of it nobody chose stays where the reader sees it."""
     now = here | {field: value for field in here if (value := getattr(chosen(), field)) is not None}
@@ -94,19 +94,19 @@ def step(name: str, options: Sequence[int], here: Mapping[str, int | None], by: 
     change(**now | {name: options[min(max(place + by, 0), len(options) - 1)]})
 
 
-def swap(a: Selection, b: Selection) -> None:
+def swap(a: SettledSelection, b: SettledSelection) -> None:
     """A callback: the sides change places."""
     change(**opposite(a, b))
     _go_to(b)
 
 
-def open_second(b: Selection) -> None:
+def open_second(b: SettledSelection) -> None:
     """A callback: B becomes the selection, and Explore is opened on it."""
     _go_to(b)
     st.session_state[_OPEN] = True
 
 
-def _go_to(b: Selection) -> None:
+def _go_to(b: SettledSelection) -> None:
     state.agree(b.model)
     names = ("model", "text", "stack", "layer", "head", "query")
     state.change(**{name: getattr(b, name) for name in names}, near=None, stage="softmax")

@@ -1,11 +1,19 @@
 """What the page of comparisons lets one choose, and how it is written in a link. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from attnviz.models.source import resolve
-from dashboard.session.selection import STACKS, Ignored, Selection, one_of, read_fields, whole
+from dashboard.session.selection import (
+    STACKS,
+    Ignored,
+    Selection,
+    SettledSelection,
+    one_of,
+    read_fields,
+    whole,
+)
 
 SHOWN = {
     "weights": "Weights",
@@ -19,7 +27,7 @@ class Other:
     """What the reader asks of the second side, B. None: as A has it.
 
     Attributes:
-        b_model, b_text, b_stack, b_layer, b_head: as in a `Selection`.
+        b_model, b_text, b_stack, b_layer, b_head: as in a `SettledSelection`.
         b_query: the row of B, where its queries are not A's.
         compare: one of SHOWN.
     """
@@ -37,12 +45,13 @@ class Other:
         """Whether anything of B is chosen; if not, it is found by measuring."""
         return any(getattr(self, name) is not None for name in SIDE)
 
-    def side(self, a: Selection) -> Selection:
+    def side(self, a: SettledSelection) -> Selection:
         """B as a selection, given A: what is not chosen is as A has it. The row starts anew, and
         what only pages of one head use is A's."""
         asked = {name: getattr(self, f"b_{name}") for name in ("model", "text", *PLACE)}
         chosen = {name: value for name, value in asked.items() if value is not None}
-        return replace(a, **chosen, query=self.b_query, near=None, layers=None)
+        anew = {"query": self.b_query, "near": None, "layers": None}
+        return Selection(**vars(a) | chosen | anew)
 
 
 PLACE = ("stack", "layer", "head")
@@ -50,7 +59,7 @@ SIDE = ("b_model", "b_text", "b_stack", "b_layer", "b_head")
 NAMES = tuple(field.name for field in fields(Other))
 
 
-def opposite(a: Selection, b: Selection) -> dict[str, Any]:
+def opposite(a: SettledSelection, b: SettledSelection) -> dict[str, Any]:
     """The fields of an `Other` that make A the second side once B is the first."""
     found: dict[str, Any] = {f"b_{name}": getattr(a, name) for name in ("layer", "head")}
     for name in ("model", "text", "stack"):

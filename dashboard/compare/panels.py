@@ -153,7 +153,6 @@ def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
     from attnviz.charts.compared import compared
     from attnviz.charts.describe_compared import describe_compared
 
-    assert a.selection.query is not None and b.selection.query is not None
     rows = {"query": a.selection.query, "other_query": b.selection.query}
     last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
@@ -208,14 +207,13 @@ def row_table(a: Side, b: Side, other: Other) -> None:
     box = st.expander("This row as a table", key="cmp_row_open", on_change=state.touch)
     if not box.open:
         return
-    places = [side.selection.query for side in (a, b)]
+    queries = a.selection.query, b.selection.query
     with box:
         if same_keys(a.head, b.head):
-            frame = rows_of(a.head, b.head, *places, other.compare)
+            frame = rows_of(a.head, b.head, *queries, other.compare)
             _frame(frame, "cmp_row", "The rows of A and B, key by key.")
             return
-        for name, side, query in zip("AB", (a, b), places, strict=True):
-            assert query is not None
+        for name, side, query in zip("AB", (a, b), queries, strict=True):
             st.text(f"{name}, from {text_place.named(side.head.query_tokens, query)}")
             frame = row_of(side.head, query, other.compare)
             _frame(frame, f"cmp_row_{name}", f"The row of {name}.")

@@ -11,7 +11,7 @@ from dashboard.compare import link
 from dashboard.compare.kept_sides import Outline, alone, kept
 from dashboard.compare.other_side import Other
 from dashboard.session import all_heads, backend, page_capture, state
-from dashboard.session.selection import Selection, fit
+from dashboard.session.selection import Selection, SettledSelection, fit
 from dashboard.widgets import sidebar, text_place
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Side:
         alike: how far the model's other heads are from this one; of A only.
     """
 
-    selection: Selection
+    selection: SettledSelection
     outline: Outline
     head: "Head"
     alike: "Alike | None" = None
@@ -42,7 +42,6 @@ class Side:
     @property
     def at(self) -> tuple[int, int]:
         """(layer, head)"""
-        assert self.selection.layer is not None and self.selection.head is not None
         return self.selection.layer, self.selection.head
 
     @property
@@ -57,14 +56,14 @@ class Side:
     @property
     def shares(self) -> "HeadProfile":
         """The measures that mean the same in every model, of all heads of its stack."""
-        stack = str(self.selection.stack)
+        stack = self.selection.stack
         return kept(("shares", self.ask, stack), lambda: all_heads.shares(self.ask, stack))
 
 
-def first(selection: Selection, other: Other) -> Side | None:
+def first(chosen: Selection, other: Other) -> Side | None:
     """A, with the distances of all other heads of its model; None where the page has said why
     there is none. Draws the sidebar's pickers, which need to know the shape of the capture."""
-    outline = _outline(selection)
+    outline = _outline(chosen)
     if outline is None:
         return None
     selection = state.settle(outline)
@@ -72,7 +71,7 @@ def first(selection: Selection, other: Other) -> Side | None:
     alone = backend.HOST.max_models < 2 and other.b_model not in (None, selection.model)
     sidebar.place(selection, outline, grid=not alone)
     side = _side(selection, outline)
-    stack, (layer, head) = str(selection.stack), side.at
+    stack, (layer, head) = selection.stack, side.at
     found = kept(
         ("alike", side.ask, stack, layer, head),
         lambda: all_heads.alike(side.ask, stack, layer, head),
@@ -119,9 +118,8 @@ def _outline(selection: Selection, back: page_capture.Back | None = None) -> Out
     return kept(("outline", page_capture.ask_of(selection)), make)
 
 
-def _side(selection: Selection, outline: Outline) -> Side:
-    ask, stack = page_capture.ask_of(selection), str(selection.stack)
-    assert selection.layer is not None and selection.head is not None
+def _side(selection: SettledSelection, outline: Outline) -> Side:
+    ask, stack = page_capture.ask_of(selection), selection.stack
     layer, head = selection.layer, selection.head
     found = kept(
         ("head", ask, stack, layer, head), lambda: backend.head(ask, stack, layer, head), own=alone

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.server.turns import silent
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
     from attnviz.export import View
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def compare(
     asks: tuple[backend.Ask, backend.Ask],
-    a: Selection,
-    b: Selection,
+    a: SettledSelection,
+    b: SettledSelection,
     of: str,
     names: tuple[str, str],
     *,

@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.models.catalog import CATALOG
 from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
-from dashboard.session.selection import Selection, travels
+from dashboard.session.selection import Selection, SettledSelection, travels
 from dashboard.widgets import export_panel, text_place
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shell(title: "DeltaGenerator", selection: Selection) -> "DeltaGenerator":
     return slot
 
 
-def draw(selection: Selection, capture: "Capture") -> None:
+def draw(selection: SettledSelection, capture: "Capture") -> None:
     """The title, the receipt, and the line of facts."""
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
     where = f"layer {selection.layer}, head {selection.head}"
@@ -66,7 +66,7 @@ def _link(selection: Selection) -> None:
             st.markdown("The text is too long for an address and is not part of it.")
 
 
-def _shown() -> tuple[backend.Ask, Selection]:
+def _shown() -> tuple[backend.Ask, SettledSelection]:
     """What the picture shows now; a click in it has not drawn this heading anew."""
     selection = state.drawn()
     return page_capture.ask_of(selection), selection

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets import export_panel
 from dashboard.widgets.text_place import named
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STEP = 128  # keys that the buttons of the key field move by: half a window
 
 
-def draw(selection: Selection, head: "Head") -> None:
+def draw(selection: SettledSelection, head: "Head") -> None:
     """The overview with the window to drag, beside the same moves by keyboard; nothing of a text
     that is drawn whole."""
     from attnviz.charts.scene import drawn_whole
@@ -42,23 +42,21 @@ def draw(selection: Selection, head: "Head") -> None:
     _row(selection, head)
 
 
-def _overview(selection: Selection) -> "Overview":
+def _overview(selection: SettledSelection) -> "Overview":
     slot = st.empty()
 
     def tell(share: float) -> None:
         slot.progress(share, text="Looking over all cells of this head")
 
     ask = page_capture.ask_of(selection)
-    assert selection.stack and selection.layer is not None and selection.head is not None
     view = backend.overview(ask, selection.stack, selection.layer, selection.head, tell)
     slot.empty()
     return view
 
 
-def _map(selection: Selection, view: "Overview") -> None:
+def _map(selection: SettledSelection, view: "Overview") -> None:
     from attnviz.charts.overview_chart import from_afar
 
-    assert selection.query is not None
     query, near = selection.query, _near(selection, view)
     counts = (view.queries, view.keys)  # of the callback, which a session keeps
     # built anew where the window was moved by other means, so that the frame moves too
@@ -73,11 +71,10 @@ def _map(selection: Selection, view: "Overview") -> None:
     )
 
 
-def _near(selection: Selection, view: "Overview") -> int:
+def _near(selection: SettledSelection, view: "Overview") -> int:
     """The key that the window stands around."""
     from attnviz.charts.scene import facing
 
-    assert selection.query is not None
     if selection.near is not None:
         return selection.near
     return facing(selection.query, view.queries, view.keys)
@@ -107,7 +104,7 @@ def _middle(side: list[float], old: int, count: int) -> int:
     return min(max(round(sum(side) / 2), 0), count - 1)
 
 
-def _keys(selection: Selection, view: "Overview") -> None:
+def _keys(selection: SettledSelection, view: "Overview") -> None:
     key = state.show("pick_near", _near(selection, view))
     st.number_input(
         "Keys drawn stand around position",
@@ -153,11 +150,10 @@ def _take(cells: "Sequence[Cell]") -> None:
     state.change(query=cells[place].query, near=cells[place].key)
 
 
-def _row(selection: Selection, head: "Head") -> None:
+def _row(selection: SettledSelection, head: "Head") -> None:
     """Where the weight of the row that is read goes, over all keys."""
     from attnviz.charts.row_profile import row_profile
 
-    assert selection.query is not None
     row = head.rows(selection.query, selection.query + 1)
     st.text(_mass(row, named(head.query_tokens, selection.query)))
     st.altair_chart(

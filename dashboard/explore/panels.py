@@ -10,7 +10,7 @@ from dashboard.explore.row_table import row_table
 from dashboard.server.turns import silent
 from dashboard.session import backend, notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, on_pick
-from dashboard.session.selection import STAGES, WEIGHTS, Selection
+from dashboard.session.selection import STAGES, WEIGHTS, SettledSelection
 from dashboard.widgets import figure
 from dashboard.widgets.choices import pick, switch
 from dashboard.widgets.stepper import stepper
@@ -44,13 +44,13 @@ def viewer() -> None:
     state.publish()
 
 
-def _settled() -> Selection:
+def _settled() -> SettledSelection:
     selection = state.current()
     capture = backend.capture(page_capture.ask_of(selection), silent)
     return state.settle(capture)
 
 
-def _controls(selection: Selection, head: "Head") -> None:
+def _controls(selection: SettledSelection, head: "Head") -> None:
     # a session keeps what its pickers are made of: words, never the head
     names = [f"{place}  {token.label}" for place, token in enumerate(head.query_tokens)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -90,7 +90,7 @@ def _controls(selection: Selection, head: "Head") -> None:
             switch("order", "Bars", _ORDERS, selection, key="pick_order")
 
 
-def _picture(selection: Selection, head: "Head") -> None:
+def _picture(selection: SettledSelection, head: "Head") -> None:
     from attnviz import charts
 
     key = chart_key("explore", "pick", query=selection.query)

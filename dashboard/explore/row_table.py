@@ -6,10 +6,11 @@ import streamlit as st
 
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import state
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.elements.lib.column_types import ColumnConfig
 
     from attnviz.heads.head import Head
 
@@ -22,7 +23,7 @@ _COLUMNS = {
 }
 
 
-def row_table(selection: Selection, head: "Head") -> None:
+def row_table(selection: SettledSelection, head: "Head") -> None:
     """An expander with the numbers of the row; worked out only while it is open."""
     box = st.expander("This row as a table", key="row_open", on_change=state.touch)
     if not box.open:
@@ -76,7 +77,7 @@ def table(head: "Head", query: int) -> "pd.DataFrame":
     return out
 
 
-def _formats() -> dict[str, object]:
+def _formats() -> "dict[str, ColumnConfig]":
     number = st.column_config.NumberColumn
     titles = {title: MEASURES[name].definition for name, title in _COLUMNS.items()}
     return {

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.server.turns import silent
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import place_of
 
 if TYPE_CHECKING:
     from attnviz.export import View
 
 
-def explore(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+def explore(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """The head and the row that Explore shows."""
     from attnviz.export import head_view
 
@@ -19,7 +19,7 @@ def explore(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
     return head_view(capture, **place_of(selection), link=link, **_looks(selection))
 
 
-def _looks(selection: Selection) -> dict[str, Any]:
+def _looks(selection: SettledSelection) -> dict[str, Any]:
     return {
         "stage": None if selection.stage == "softmax" else selection.stage,
         "measure": selection.by,
@@ -30,7 +30,7 @@ def _looks(selection: Selection) -> dict[str, Any]:
     }
 
 
-def overview(ask: backend.Ask, selection: Selection, near: int, *, link: str) -> "View":
+def overview(ask: backend.Ask, selection: SettledSelection, near: int, *, link: str) -> "View":
     """The whole head of a long text from afar."""
     from attnviz.export import overview_view
 
@@ -40,7 +40,7 @@ def overview(ask: backend.Ask, selection: Selection, near: int, *, link: str) ->
     return overview_view(capture, **at, near=near, found=found, link=link)
 
 
-def row(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+def row(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """The row that is read, on all keys of a long text."""
     from attnviz.export import row_view
 

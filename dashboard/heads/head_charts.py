@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dashboard.heads.head_numbers import Numbers
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
     from attnviz.detectors import Thumbnails
 
 
 def maps(
-    selection: Selection,
+    selection: SettledSelection,
     numbers: Numbers | None,
     left: Any,
     order: list[tuple[int, int]],
@@ -25,19 +25,19 @@ def maps(
     places = list(np.ndindex(left.shape)) if by_place else order
     chart = mosaic(
         small,
-        layer=int(selection.layer or 0),
-        head=int(selection.head or 0),
+        layer=selection.layer,
+        head=selection.head,
         shown=left,
         order=None if by_place else places,
         words=_said(numbers, places),
-        colour=selection.weights,  # type: ignore[arg-type]
+        colour=selection.weights,
     )
     how = "in layers and heads" if by_place else "sorted by the measure"
     colours = ", coloured by powers of ten" if selection.weights == "log" else ""
     return chart, f"The weights of {int(left.sum())} heads as small maps, {how}{colours}."
 
 
-def grid(selection: Selection, numbers: Numbers, left: Any) -> tuple[Any, str]:
+def grid(selection: SettledSelection, numbers: Numbers, left: Any) -> tuple[Any, str]:
     """The heads left in as a grid of one measure, and what is drawn, in words."""
     from attnviz import charts
 
@@ -50,8 +50,8 @@ def grid(selection: Selection, numbers: Numbers, left: Any) -> tuple[Any, str]:
     null = np.nanmedian(numbers.null) if np.isfinite(numbers.null).any() else None
     chart = charts.grid(
         values,
-        layer=int(selection.layer or 0),
-        head=int(selection.head or 0),
+        layer=selection.layer,
+        head=selection.head,
         measure_title=f"{numbers.title}, {numbers.unit}",
         low=0.0,
         high=1.0 if ceiling <= 1 and ceiling > 0 else top or 1.0,

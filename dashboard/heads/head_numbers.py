@@ -13,7 +13,7 @@ from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT, place_of_output, puts_out
-from dashboard.session.selection import HEAD_CHOICES, Selection, span_of
+from dashboard.session.selection import HEAD_CHOICES, SettledSelection, span_of
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def titles() -> dict[str, str]:
     return found | {"effect": "Effect on the output"}
 
 
-def options(selection: Selection, capture: "Capture") -> list[str]:
+def options(selection: SettledSelection, capture: "Capture") -> list[str]:
     """The measures that the stack has."""
     from attnviz.detectors import HEAD_MEASURES
 
@@ -81,10 +81,10 @@ def plain(name: str) -> str:
 class Measured:
     """All that is known of the heads on this page, measured now or taken from the store."""
 
-    def __init__(self, selection: Selection, capture: "Capture") -> None:
+    def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
         self.selection, self.capture = selection, capture
         self.ask = page_capture.ask_of(selection)
-        stack = str(selection.stack)
+        stack = selection.stack
         self.text = long_heads.profile(self.ask, capture, stack)
         self.survey = survey_source.opened(selection, capture)
         self.at = place_of_output(capture, selection)
@@ -102,7 +102,7 @@ class Measured:
 
     @cached_property
     def _probe(self) -> "tuple[HeadProfile | None, str]":
-        stack = str(self.selection.stack)
+        stack = self.selection.stack
         if stack == "cross":
             return None, ""
         with slow_results.bar("Measuring on repeated random tokens") as step:
@@ -151,7 +151,7 @@ class Measured:
         measure = HEAD_MEASURES[name]
         shape = self.text.values["entropy"].shape
         values, null, ceiling, rows = (
-            survey_source.grid(survey, name, statistic, str(self.selection.stack), shape)
+            survey_source.grid(survey, name, statistic, self.selection.stack, shape)
             for statistic in ("mean", "null", "ceiling", "rows")
         )
         most = int(np.nanmax(rows)) if np.isfinite(rows).any() else 0
@@ -173,7 +173,7 @@ class Measured:
         """How many rows were looked at, where these are not all."""
         if profile is not self.text:
             return ""
-        rows = long_heads.rows_measured(self.ask, self.capture, str(self.selection.stack))
+        rows = long_heads.rows_measured(self.ask, self.capture, self.selection.stack)
         count = len(self.capture.query_tokens(self.selection.stack))
         return "" if rows is None else f", of {count:,} in the text, evenly spread"
 
@@ -247,7 +247,7 @@ def _never(model: "LoadedModel", capture: "Capture") -> Any:
     raise AssertionError("asked for only where it was made before")
 
 
-def kept(selection: Selection, numbers: Numbers | None, shape: tuple[int, int]) -> Any:
+def kept(selection: SettledSelection, numbers: Numbers | None, shape: tuple[int, int]) -> Any:
     """(layer, head) bool: the heads that the filters leave in."""
     left = np.ones(shape, bool)
     if selection.layers is not None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dashboard.server.turns import silent
@@ -80,7 +81,7 @@ def _profile_seconds(capture: "Capture", stack: str) -> float:
     """From what more rows take than few: what comes once a layer is in both."""
     from attnviz.detectors import profile as measure
 
-    few, more = (_seconds(lambda rows=rows: measure(capture, stack, rows=rows)) for rows in _TIMED)
+    few, more = (_seconds(partial(measure, capture, stack, rows=rows)) for rows in _TIMED)
     rows = _TIMED[1] - _TIMED[0]
     return few + max(more - few, 0) * len(capture.query_tokens(stack)) / rows
 

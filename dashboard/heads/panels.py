@@ -10,7 +10,7 @@ from dashboard.heads.head_numbers import Measured, Numbers
 from dashboard.heads.probe_texts import PROBES
 from dashboard.session import notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, picked_in
-from dashboard.session.selection import ABOVE, SORTS, VIEWS, WEIGHTS, Selection
+from dashboard.session.selection import ABOVE, SORTS, VIEWS, WEIGHTS, SettledSelection
 from dashboard.widgets import export_panel, figure, text_place
 from dashboard.widgets.choices import pick, switch
 
@@ -29,12 +29,12 @@ def follow() -> None:
         st.switch_page(_EXPLORE)
 
 
-def draw(selection: Selection, capture: "Capture") -> None:
+def draw(selection: SettledSelection, capture: "Capture") -> None:
     """The page below its title, once there is a capture."""
     _probes()
     selection = _fit(selection, capture)
     _controls(selection, capture)
-    ask, stack = page_capture.ask_of(selection), str(selection.stack)
+    ask, stack = page_capture.ask_of(selection), selection.stack
     long_heads.offer_all_rows(ask, capture, stack)
     measured = Measured(selection, capture)
     if selection.measure == "effect":
@@ -67,7 +67,7 @@ def draw(selection: Selection, capture: "Capture") -> None:
         survey_source.examples(measured.survey, selection)
 
 
-def _fit(selection: Selection, capture: "Capture") -> Selection:
+def _fit(selection: SettledSelection, capture: "Capture") -> SettledSelection:
     if selection.measure in head_numbers.options(selection, capture):
         return selection
     fallback = "focus"  # the default needs the two sides to be the same tokens
@@ -88,7 +88,7 @@ def _probes() -> None:
             )
 
 
-def _controls(selection: Selection, capture: "Capture") -> None:
+def _controls(selection: SettledSelection, capture: "Capture") -> None:
     names = head_numbers.titles()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         switch(
@@ -136,7 +136,7 @@ def _controls(selection: Selection, capture: "Capture") -> None:
             )
 
 
-def _span(selection: Selection, capture: "Capture") -> None:
+def _span(selection: SettledSelection, capture: "Capture") -> None:
     layers = capture.layers(selection.stack)
     if len(layers) < 2:
         return
@@ -194,7 +194,7 @@ def _finding(numbers: Numbers | None, order: list[tuple[int, int]], left: Any) -
 
 
 def _picture(
-    selection: Selection,
+    selection: SettledSelection,
     numbers: Numbers | None,
     left: Any,
     order: list[tuple[int, int]],
@@ -222,7 +222,7 @@ def _go(layer: int, head: int) -> None:
     st.session_state[_OPEN] = True
 
 
-def _open_button(selection: Selection) -> None:
+def _open_button(selection: SettledSelection) -> None:
     st.button(
         f"Open layer {selection.layer}, head {selection.head} in Explore",
         key="heads_go",
@@ -234,7 +234,7 @@ def _open_button(selection: Selection) -> None:
 
 def _table(
     measured: Measured,
-    selection: Selection,
+    selection: SettledSelection,
     capture: "Capture",
     left: Any,
     order: list[tuple[int, int]],
@@ -274,7 +274,7 @@ def _words(numbers: Numbers) -> None:
     st.text(f"Null. {numbers.null_words}")
 
 
-def where(selection: Selection, capture: "Capture") -> str:
+def where(selection: SettledSelection, capture: "Capture") -> str:
     """What is shown, in one line, as text."""
     layers = capture.layers(selection.stack)
     count = sum(capture.heads(layer, selection.stack) for layer in layers)

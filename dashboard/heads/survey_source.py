@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnviz.errors import BadInput
 from dashboard.session import backend, notices, state
-from dashboard.session.selection import SHIPPED_SURVEY, Selection
+from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ _COLUMNS = {
 _TITLES = {"": "This text", SHIPPED_SURVEY: "Survey of texts made by rule"}
 
 
-def choose(selection: Selection, capture: "Capture") -> None:
+def choose(selection: SettledSelection, capture: "Capture") -> None:
     """Whose numbers are shown: this text's, or those of a survey of the model."""
     from attnviz.survey.shipped import is_shipped
 
@@ -52,7 +52,7 @@ def choose(selection: Selection, capture: "Capture") -> None:
     )
 
 
-def opened(selection: Selection, capture: "Capture") -> "Survey | None":
+def opened(selection: SettledSelection, capture: "Capture") -> "Survey | None":
     """The survey that is chosen; None where none is, or, with a message, where it cannot be had."""
     if not selection.survey:
         return None
@@ -85,7 +85,7 @@ def _open(name: str, capture: "Capture") -> "Survey":
     return open_survey(Path(name).expanduser())
 
 
-def _check(found: "Survey", selection: Selection, capture: "Capture") -> None:
+def _check(found: "Survey", selection: SettledSelection, capture: "Capture") -> None:
     made, info = found.provenance, capture.info
     if (made.get("model"), made.get("revision")) != (info.name, info.revision):
         raise BadInput(
@@ -114,9 +114,9 @@ def grid(
     return whole
 
 
-def examples(found: "Survey", selection: Selection) -> None:
+def examples(found: "Survey", selection: SettledSelection) -> None:
     """The cells of the chosen head that add most, over all texts of the survey."""
-    layer, head = int(selection.layer or 0), int(selection.head or 0)
+    layer, head = selection.layer, selection.head
     rows = found.examples_of(layer, head, selection.stack)
     st.header(f"Where layer {layer}, head {head} adds most", anchor=False)
     st.text(

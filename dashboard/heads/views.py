@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dashboard.heads import head_charts, scripts
-from dashboard.server.turns import silent
+from dashboard.server.turns import no_step, silent
 from dashboard.session import all_heads, backend
-from dashboard.session.selection import SHIPPED_SURVEY, Selection
+from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def heads(
     ask: backend.Ask,
-    selection: Selection,
+    selection: SettledSelection,
     numbers: "Numbers | None",
     left: Any,
     order: Any,
@@ -31,18 +31,18 @@ def heads(
     from attnviz.export import heads_view
 
     capture = backend.capture(ask, silent)
-    stack, measure = str(selection.stack), selection.measure
+    stack, measure = selection.stack, selection.measure
 
     def chart() -> Any:
         drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
         if numbers is not None and (selection.view == "measure" or not drawn):
             return head_charts.grid(selection, numbers, left)[0]
-        maps = all_heads.maps(ask, stack, silent)
+        maps = all_heads.maps(ask, stack, no_step)
         return head_charts.maps(selection, numbers, left, order, maps)[0]
 
     if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
-    found = all_heads.profile(ask, stack, silent)
+    found = all_heads.profile(ask, stack, no_step)
     return heads_view(
         capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
     )
@@ -57,7 +57,7 @@ def kept_with_all() -> "Collection[str]":
 
 def _one_measure(
     capture: "Capture",
-    selection: Selection,
+    selection: SettledSelection,
     numbers: "Numbers",
     finding: str,
     chart: "Callable[[], Any]",
@@ -72,7 +72,7 @@ def _one_measure(
     from attnviz.export.script import of_capture as script_of
 
     layers, heads = np.indices(numbers.values.shape)
-    columns = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
+    columns: dict[str, Any] = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
     columns |= {"Null": numbers.null, "Ceiling": numbers.ceiling}
     on_text = selection.measure == "effect"
     surveyed = selection.survey and selection.measure in kept_with_all()
@@ -96,13 +96,13 @@ def _one_measure(
     )
 
 
-def _of_measure(capture: "Capture", selection: Selection, title: str) -> str:
+def _of_measure(capture: "Capture", selection: SettledSelection, title: str) -> str:
     """Python that makes the table of one measure."""
     from attnviz.faithfulness.agreement import has_logits
     from dashboard.heads.head_numbers import plain
     from dashboard.session.outcome import place_of_output
 
-    stack, measure = str(selection.stack), selection.measure
+    stack, measure = selection.stack, selection.measure
     if measure == "effect":
         most = None if has_logits(capture) else 2.0
         return scripts.effect(stack, place_of_output(capture, selection), title, most)

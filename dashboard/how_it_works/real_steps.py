@@ -1,5 +1,6 @@
 """The four steps in the chosen model: real tokens, real numbers, beside the invented ones."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from dashboard.how_it_works.toy import CANDIDATES, Toy
 from dashboard.how_it_works.worked_example import FOCUS, SENTENCE, WORDS, worked
 from dashboard.session import backend, page_capture, state
 from dashboard.session.chart_picks import chart_key
-from dashboard.session.selection import Selection, fit
+from dashboard.session.selection import Selection, SettledSelection, fit
 from dashboard.widgets import export_panel, sidebar, text_place
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from attnviz.capture import Capture
     from attnviz.heads.head import Head
+    from attnviz.tokens import Token
 
 _TEXTS = {"own": "The text in the sidebar", "example": "The sentence of the example"}
 _KEYS = ("First key", "Second key", "Third key")
@@ -47,15 +49,15 @@ def draw(selection: Selection, toy: Toy) -> None:
     if capture is None:
         return
     if text == "own":
-        selection = state.settle(capture)
-        sidebar.place(selection, capture)
-        if taken := page_capture.beginning(selection, capture):
+        settled = state.settle(capture)
+        sidebar.place(settled, capture)
+        if taken := page_capture.beginning(settled, capture):
             st.text(taken)
-        _four_steps(selection, capture, toy, toy.depth)
+        _four_steps(settled, capture, toy, toy.depth)
     else:
         st.text(f"The text: {SENTENCE}")
-        selection, _ = fit(replace(asked, query=None), capture)
-        _four_steps(selection, capture, None, toy.depth)
+        example, _ = fit(replace(asked, query=None), capture)
+        _four_steps(example, capture, None, toy.depth)
 
 
 def _wanted(selection: Selection) -> bool:
@@ -84,10 +86,11 @@ def _ask(model: str) -> None:
     state.agree(model)
 
 
-def _four_steps(selection: Selection, capture: "Capture", toy: Toy | None, depth: str) -> None:
+def _four_steps(
+    selection: SettledSelection, capture: "Capture", toy: Toy | None, depth: str
+) -> None:
     """The diagram of one row. With a toy, the reader chooses row and keys; without, the words of
     the example are looked up."""
-    assert selection.layer is not None and selection.head is not None
     head = capture.head(layer=selection.layer, head=selection.head, stack=selection.stack)
     st.text(text_place.where(selection, capture))
     if depth == "technical":
@@ -118,10 +121,9 @@ def _four_steps(selection: Selection, capture: "Capture", toy: Toy | None, depth
     _side_by_side(head, row, keys, toy)
 
 
-def _choose(selection: Selection, capture: "Capture", head: "Head") -> tuple[int, list[int]]:
+def _choose(selection: SettledSelection, capture: "Capture", head: "Head") -> tuple[int, list[int]]:
     """The row that is read and the keys that are followed; at first those of most weight."""
     row = selection.query
-    assert row is not None
     with st.container(width=230):
         text_place.reading_from(selection, capture)
     where = (selection.model, selection.text, selection.stack, selection.layer, selection.head, row)
@@ -168,7 +170,7 @@ def example_places(head: "Head") -> tuple[int, list[int]] | None:
     return row, [key for key in keys if key is not None]
 
 
-def _token_ending(tokens, end: int) -> int | None:
+def _token_ending(tokens: "Sequence[Token]", end: int) -> int | None:
     """The token that holds the character before `end`."""
     for token in tokens:
         if token.start is not None and token.end is not None and token.start < end <= token.end:
@@ -235,7 +237,7 @@ def _side_by_side(head: "Head", row: int, keys: list[int], toy: Toy | None) -> N
     )
 
 
-def _numbers(head: "Head", row: int, keys) -> list[tuple[float, float]]:
+def _numbers(head: "Head", row: int, keys: Iterable[int]) -> list[tuple[float, float]]:
     """(score, weight) of each key; the score is NaN where masked."""
     return [
         (

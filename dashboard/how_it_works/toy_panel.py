@@ -1,5 +1,7 @@
 """The four steps of an invented head: the diagram, its words, and what the reader can change."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from dashboard.how_it_works import link, views
@@ -134,7 +136,17 @@ def controls(toy: Toy) -> None:
             )  # fmt: skip
 
 
-def _slider(label, key, value, change, name, *, low=LOW, high=HIGH, help=None) -> None:
+def _slider(
+    label: str,
+    key: str,
+    value: float,
+    change: Callable[..., None],
+    name: str | int,
+    *,
+    low: float = LOW,
+    high: float = HIGH,
+    help: str | None = None,
+) -> None:
     st.slider(
         label,
         min_value=low,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dashboard.how_it_works import scripts
 from dashboard.server.turns import silent
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import figure
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def real_steps(
     ask: backend.Ask,
-    selection: Selection,
+    selection: SettledSelection,
     row: int,
     keys: list[int],
     lit: int | None,
@@ -30,9 +30,7 @@ def real_steps(
     from attnviz.charts.describe_steps import describe_four_steps
     from attnviz.charts.four_steps import four_steps
 
-    head = backend.capture(ask, silent).head(
-        int(selection.layer or 0), int(selection.head or 0), selection.stack
-    )
+    head = backend.capture(ask, silent).head(selection.layer, selection.head, selection.stack)
     finding = " ".join(describe_four_steps(head, query=row, keys=keys))
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)

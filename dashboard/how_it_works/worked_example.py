@@ -11,6 +11,8 @@ from attnviz.matrix_check import check_matrix
 from dashboard.how_it_works.toy import CANDIDATES, PUBLISHED, Toy, of_scores
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from attnviz.heads.head import Head
 
 SENTENCE = "The bird left the branch because it was cold"
@@ -121,7 +123,7 @@ def in_words() -> None:
         )
 
 
-def _halves():
+def _halves() -> "tuple[DeltaGenerator, DeltaGenerator]":
     """Numbers left, words right."""
     return st.columns(2, gap="medium")
 

@@ -81,15 +81,12 @@ def shifted_rows(reader: Reader) -> tuple[np.ndarray, np.ndarray, float]:
 
     head = reader.head
     size = float(np.abs(np.where(head.allowed, head.scores, 0)).max()) or 1.0
-    shift = np.random.default_rng(0).uniform(-size, size, (len(head.scores), 1))
-    shift = shift.astype(np.float32)
-    sinks = [None, None]
+    rng = np.random.default_rng(0)
+    shift = rng.uniform(-size, size, (len(head.scores), 1)).astype(np.float32)
+    sink = moved_sink = None
     if head.sink_logit is not None:  # one more score of each row
-        sinks = [np.float32(head.sink_logit), np.float32(head.sink_logit) + shift[:, 0]]
-    plain, moved = (
-        weigh(scores, sink)[0]
-        for scores, sink in zip((head.scores, head.scores + shift), sinks, strict=True)
-    )
+        sink, moved_sink = head.sink_logit, np.float32(head.sink_logit) + shift[:, 0]
+    plain, moved = weigh(head.scores, sink)[0], weigh(head.scores + shift, moved_sink)[0]
     scores, shifted = (
         np.where(head.allowed, np.where(head.allowed, head.scores, 0) + by, 0) for by in (0, shift)
     )
@@ -102,7 +99,7 @@ def _map(
     """Draw one map; how it is drawn comes back."""
     from attnviz.charts.heat import heat
 
-    options = {
+    options: dict[str, Any] = {
         "values": values,
         "shown": reader.head.allowed,
         "colours": colours,

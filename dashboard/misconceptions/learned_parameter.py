@@ -90,7 +90,7 @@ def _map(title: str, head: "Head") -> dict[str, Any]:
     """Draw the head's weights; how they are drawn comes back."""
     from attnviz.charts.heat import heat
 
-    options = {
+    options: dict[str, Any] = {
         "values": head.weights,
         "shown": head.allowed,
         "colours": "weight",

@@ -17,12 +17,12 @@ _ON = {"text": "your text", "shuffled": "shuffled tokens", "random": "random tok
 
 
 def _measure(reader: Reader) -> None:
-    from attnviz.detectors import HEAD_MEASURES, SHARES, control_texts
+    from attnviz.detectors import HEAD_MEASURES, SHARES, controls
 
     stack = reader.selection.stack
     grids = reader.watch(
         "named",
-        lambda model, cap, step: control_texts(model, cap, stack, draws=DRAWS, progress=step),
+        lambda model, cap, step: controls(model, cap, stack, draws=DRAWS, progress=step),
     )
     at = (reader.selection.layer, reader.selection.head)
     own = {name: np.array([grids[on][m][at] for m in SHARES]) for on, name in _ON.items()}

@@ -10,7 +10,7 @@ from dashboard.misconceptions import ENTRIES
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader
 from dashboard.session import notices, page_capture, state
-from dashboard.session.selection import Ignored, Selection
+from dashboard.session.selection import Ignored, SettledSelection
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def order() -> Sequence[Entry]:
     return sorted(ENTRIES.values(), key=lambda entry: entry.key != first)
 
 
-def draw(entry: Entry, selection: Selection, capture: "Capture") -> None:
+def draw(entry: Entry, selection: SettledSelection, capture: "Capture") -> None:
     """One entry, folded or open; only an open one is worked out."""
     for key in ENTRIES:
         st.session_state.setdefault(_key(key), False)
@@ -83,7 +83,7 @@ def _opened(entry: str) -> None:
     state.touch()
 
 
-def _planted(key: str, where: Planted, selection: Selection) -> None:
+def _planted(key: str, where: Planted, selection: SettledSelection) -> None:
     """The way to the planted circuit, or back from it."""
     if selection.model == "planted-circuit":
         before = st.session_state.get(_BEFORE)
@@ -123,7 +123,7 @@ def _go(where: Planted) -> None:
     state.change(text=where.text, layer=where.layer, head=where.head)
 
 
-def where(selection: Selection, capture: "Capture") -> None:
+def where(selection: SettledSelection, capture: "Capture") -> None:
     """Where the measurements are made, and the picker of the row."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=250):

@@ -13,7 +13,11 @@ from dashboard.widgets import text_place
 from dashboard.widgets.figure import export, figure, numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnviz.capture import Capture
     from attnviz.faithfulness import Agreement
+    from attnviz.models import LoadedModel
 
 SAID = {
     "weight": "Weight",
@@ -86,7 +90,13 @@ def _erase(reader: Reader) -> "Agreement":
     )
 
 
-def _agree(model, capture, reader: Reader, erase: bool, step) -> "Agreement":
+def _agree(
+    model: "LoadedModel",
+    capture: "Capture",
+    reader: Reader,
+    erase: bool,
+    step: "Callable[[int, int], None]",
+) -> "Agreement":
     from attnviz.faithfulness import agreement
 
     at = reader.at | {"query": reader.row}
@@ -96,7 +106,7 @@ def _agree(model, capture, reader: Reader, erase: bool, step) -> "Agreement":
 def _cost(reader: Reader) -> float:
     """Seconds to hide every token from every head, from a few timed tokens, which share a run."""
 
-    def timed(model, capture) -> float:
+    def timed(model: "LoadedModel", capture: "Capture") -> float:
         import time
 
         from attnviz.interventions import HideKeys, effects

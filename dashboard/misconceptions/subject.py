@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT, moved, puts_out
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class Reader:
         row: the position of the query that is read.
     """
 
-    def __init__(self, selection: Selection, capture: "Capture") -> None:
-        assert selection.query is not None
+    def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
         self.selection, self.capture, self.row = selection, capture, selection.query
         self.ask = page_capture.ask_of(selection)
         self.at: dict[str, Any] = {

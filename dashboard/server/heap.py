@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+from collections.abc import Callable
 
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
 _LARGE = 16 * 2**20  # bytes: tensors of long texts, and none of a page's small objects
@@ -35,9 +36,10 @@ def give_back() -> None:
         malloc_trim(0)
 
 
-def library_function(name: str) -> "ctypes._CFuncPtr | None":
+def library_function(name: str) -> Callable[..., int] | None:
     """A function of the C library; None where it has no such thing (macOS, musl, Windows)."""
     try:
-        return getattr(ctypes.CDLL(None), name, None)
+        found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
+        return found
     except (OSError, TypeError):
         return None

@@ -159,8 +159,9 @@ def _mappings() -> Iterator[_Mapping]:
                     if current:
                         yield current
                     found = _RANGE.fullmatch(line)
-                    private = found is not None and found[3].endswith("p")
-                    current = _Mapping(int(found[1], 16), int(found[2], 16)) if private else None
+                    current = None
+                    if found is not None and found[3].endswith("p"):  # private
+                        current = _Mapping(int(found[1], 16), int(found[2], 16))
     except OSError:
         return
     if current:

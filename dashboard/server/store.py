@@ -375,7 +375,7 @@ class Store:
     def _keep_value(
         self, model_name: str | None, name: tuple[Hashable, ...], value: Any, reader: str | None
     ) -> None:
-        held = _Held(model_name, value, nbytes(value), {reader} - {None})
+        held = _Held(model_name, value, nbytes(value), set() if reader is None else {reader})
         self._keep((model_name, *name), held)
 
     def _rest(self) -> None:

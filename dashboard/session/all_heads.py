@@ -29,7 +29,7 @@ def grid(ask: Ask, measure: str, stack: str) -> "NDArray[Any]":
 
 def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
     """How far every head is from one of them, worked out once a capture."""
-    from attnviz.detectors import similarity as measure_all
+    from attnviz.detectors import alike as measure_all
 
     return backend.extra(
         ask, ("alike", stack, layer, head), lambda cap: measure_all(cap, layer, head, stack)

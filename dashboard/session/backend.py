@@ -69,7 +69,7 @@ class Ask:
     limit: int = field(default=MAX_TOKENS, compare=False)
 
     @property
-    def tokenizing(self) -> dict[str, bool]:
+    def tokenizing(self) -> dict[str, Any]:
         """How the text is tokenised, for the library's calls."""
         return {"add_special_tokens": self.special, "split_special_tokens": self.plain}
 

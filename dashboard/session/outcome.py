@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.server.turns import silent
 from dashboard.session import backend, slow_results
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,12 +49,12 @@ class Outcome:
     from_position: int
     seconds: float
 
-    def head(self, selection: Selection) -> "Head":
+    def head(self, selection: SettledSelection) -> "Head":
         return self.after.head(selection.layer, selection.head, selection.stack)
 
 
 def outcome(
-    ask: backend.Ask, capture: "Capture", change: "Intervention", selection: Selection
+    ask: backend.Ask, capture: "Capture", change: "Intervention", selection: SettledSelection
 ) -> Outcome | None:
     """The what-if's outcome, from the store or run now; where the run is long, None until it is
     asked for, its cost stated."""
@@ -78,7 +78,7 @@ def outcome(
     )
 
 
-def made(ask: backend.Ask, change: "Intervention", selection: Selection) -> Outcome:
+def made(ask: backend.Ask, change: "Intervention", selection: SettledSelection) -> Outcome:
     """The what-if's outcome, from the store or run now, however long it takes; without a page."""
     found: Outcome = backend.experiment(
         ask,
@@ -89,12 +89,12 @@ def made(ask: backend.Ask, change: "Intervention", selection: Selection) -> Outc
     return found
 
 
-def _name(change: "Intervention", selection: Selection) -> tuple[Any, ...]:
+def _name(change: "Intervention", selection: SettledSelection) -> tuple[Any, ...]:
     return ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
 
 
 def run(
-    model: "LoadedModel", capture: "Capture", change: "Intervention", selection: Selection
+    model: "LoadedModel", capture: "Capture", change: "Intervention", selection: SettledSelection
 ) -> Outcome:
     """The what-if, run now."""
     import attnviz
@@ -105,7 +105,6 @@ def run(
     layers = [] if selection.layer is None else [selection.layer]
     found = attnviz.run(model, interventions=[change], baseline=capture, layers=layers)
     seconds = time.perf_counter() - started
-    assert selection.query is not None
     gone = Ablate(selection.layer, selection.head, selection.stack, queries=(selection.query,))
     (without,) = effects(model, capture, [[gone]])
     block = found.capture.block(selection.layer, selection.stack)
@@ -166,10 +165,9 @@ def likeliest(model: "LoadedModel", before: Any, others: list[Any]) -> list[Any]
     ]
 
 
-def place_of_output(capture: "Capture", selection: Selection) -> int:
+def place_of_output(capture: "Capture", selection: SettledSelection) -> int:
     """The token whose output is compared: the last of a decoder, the last mask of a model that
     fills masks, else the one that is read."""
-    assert selection.query is not None
     row = capture.logit_row(selection.stack)
     return selection.query if row is None else row
 

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from attnviz.errors import AttnvizError
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL, CatalogEntry
 from attnviz.models.source import resolve
+
+if TYPE_CHECKING:
+    from attnviz.charts.bar_row import Order
+    from attnviz.charts.scales import ScoreColour, WeightColour
 
 STAGES = {
     "softmax": "As softmax receives them",
@@ -80,9 +84,9 @@ class Selection:
     near: int | None = None
     stage: str = "softmax"
     by: str = "contribution_norm"
-    scores: str = "zero"
-    weights: str = "unit"
-    order: str = "text"
+    scores: "ScoreColour" = "zero"
+    weights: "WeightColour" = "unit"
+    order: "Order" = "text"
     grid: str = "focus"
     view: str = "maps"
     measure: str = "induction"
@@ -90,6 +94,16 @@ class Selection:
     above: int = 0
     layers: str | None = None  # such as "3-9"; None is all
     survey: str = ""  # whose numbers the page of heads shows; empty: the text's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledSelection(Selection):
+    """A selection of which a capture has filled in every open choice; see `fit`."""
+
+    stack: str
+    layer: int
+    head: int
+    query: int
 
 
 @dataclass(frozen=True)
@@ -296,7 +310,7 @@ class Shape(Protocol):
     def key_tokens(self, stack: str | None = None) -> list[Any]: ...
 
 
-def fit(selection: Selection, shape: Shape) -> tuple[Selection, list[Ignored]]:
+def fit(selection: Selection, shape: Shape) -> tuple[SettledSelection, list[Ignored]]:
     """The selection with every choice that this capture does not have put at its default."""
     ignored: list[Ignored] = []
     entry = CATALOG.get(selection.model)
@@ -337,9 +351,8 @@ def fit(selection: Selection, shape: Shape) -> tuple[Selection, list[Ignored]]:
     if near is not None and near >= keys:
         ignored.append(Ignored("near", f"this text has tokens {_span(range(keys))}"))
         near = None
-    fitted = replace(
-        selection, stack=stack, layer=layer, head=head, query=query, near=near, layers=span
-    )
+    filled = {"stack": stack, "layer": layer, "head": head, "query": query}
+    fitted = SettledSelection(**(vars(selection) | filled | {"near": near, "layers": span}))
     return fitted, ignored
 
 

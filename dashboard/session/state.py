@@ -16,7 +16,17 @@ import streamlit as st
 
 from attnviz.models.catalog import CATALOG
 from dashboard.session import backend
-from dashboard.session.selection import NAMES, Ignored, Selection, Shape, fit, read, start, write
+from dashboard.session.selection import (
+    NAMES,
+    Ignored,
+    Selection,
+    SettledSelection,
+    Shape,
+    fit,
+    read,
+    start,
+    write,
+)
 
 _KEY = "attnviz.session"
 _LONG = 8  # long texts that are remembered
@@ -30,7 +40,7 @@ class _Session:
     bare: Selection = Selection()  # what an address without our names stands for
     ignored: list[Ignored] = field(default_factory=list)
     from_link: bool = True  # nothing was changed by hand since the link was read
-    fitted: Selection | None = None  # the selection as last drawn
+    fitted: SettledSelection | None = None  # the selection as last drawn
     page: str | None = None  # the page of the last run
     turned: bool = False  # this run shows another page than the one before
     touched: bool = False  # a widget was used since the address was last written
@@ -127,7 +137,7 @@ def _text(selection: Selection) -> _Text:
     return selection.model, selection.text, selection.special, selection.plain
 
 
-def settle(shape: Shape) -> Selection:
+def settle(shape: Shape) -> SettledSelection:
     """The selection with every open or impossible choice filled in from what the capture has.
 
     On a page that takes the beginning of a text, a row beyond it gives way for this page only.
@@ -145,14 +155,14 @@ def settle(shape: Shape) -> Selection:
     return fitted
 
 
-def drawn() -> Selection:
+def drawn() -> SettledSelection:
     """The selection as it was last drawn, every open choice filled in."""
     session = _session()
     assert session.fitted is not None, "nothing was drawn yet"
     return session.fitted
 
 
-def refuse(fitted: Selection, name: str, why: str) -> Selection:
+def refuse(fitted: SettledSelection, name: str, why: str) -> SettledSelection:
     """Put one choice that cannot be had at its default, with a notice if a link asked for it."""
     session = _session()
     default = {name: getattr(Selection(), name)}
@@ -246,7 +256,7 @@ def _written(session: _Session) -> dict[str, str]:
     return write(chosen, replace(drawn, query=_query(chosen, drawn)))
 
 
-def _query(chosen: Selection, drawn: Selection) -> int | None:
+def _query(chosen: Selection, drawn: SettledSelection) -> int:
     """The row that was chosen, which may lie beyond what a page takes of the text."""
     return drawn.query if chosen.query is None else chosen.query
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.what_if.experiment import (
     CHANGES,
     COLDEST,
@@ -44,13 +44,12 @@ class _Here:
     """What the controls of a change may look at."""
 
     experiment: Experiment
-    selection: Selection
+    selection: SettledSelection
     head: "Head"
     at: dict[str, Any]  # layer, head and stack of an intervention
 
     @property
     def row(self) -> int:
-        assert self.selection.query is not None
         return self.selection.query
 
     @cached_property
@@ -120,7 +119,7 @@ def pick(
 
 
 def controls(
-    experiment: Experiment, selection: Selection, capture: "Capture", head: "Head"
+    experiment: Experiment, selection: SettledSelection, capture: "Capture", head: "Head"
 ) -> WhatIf | None:
     """The pickers, and what they ask for; None where the row leaves nothing to change."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -151,7 +150,7 @@ def controls(
     return WhatIf(asked.change, f"{_where(selection, scope)}: {asked.words}")
 
 
-def _at(selection: Selection, scope: str) -> dict[str, Any]:
+def _at(selection: SettledSelection, scope: str) -> dict[str, Any]:
     return {
         "layer": None if scope == "stack" else selection.layer,
         "head": selection.head if scope == "head" else None,
@@ -159,7 +158,7 @@ def _at(selection: Selection, scope: str) -> dict[str, Any]:
     }
 
 
-def _where(selection: Selection, scope: str) -> str:
+def _where(selection: SettledSelection, scope: str) -> str:
     if scope == "stack":
         return "In every head of every layer"
     if scope == "layer":

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.what_if import scripts as scripts
 from dashboard.what_if.experiment import MAPS
 from dashboard.what_if.link import widget
@@ -21,7 +21,7 @@ _MOST = 1000  # cells that a table holds
 
 
 def draw(
-    before: "Head", after: "Head", change: "Intervention", selection: Selection, of: str
+    before: "Head", after: "Head", change: "Intervention", selection: SettledSelection, of: str
 ) -> None:
     """The whole head before, after, and the difference: its weights or its scores."""
     from attnviz.charts.heat import heat, heats
@@ -61,7 +61,7 @@ def draw(
         {"title": "After minus before", "values": difference, "shown": both, **signed},
     ]
     start = (part[0].start, part[1].start)
-    row = int(selection.query or 0) - start[0]
+    row = selection.query - start[0]
     drawn = [options | {"row": row, "origin": start, **words} for options in drawn]
     with st.container(horizontal=True, gap="small"):
         for options in drawn:
@@ -81,7 +81,7 @@ def draw(
     numbers("if_maps", table, alt, chart=chart, change=change, script=script)
 
 
-def _part(head: "Head", selection: Selection) -> tuple[slice, slice]:
+def _part(head: "Head", selection: SettledSelection) -> tuple[slice, slice]:
     """The rows and the keys that are drawn: all, or of a long text a window of them."""
     from attnviz.charts.compared_panels import WINDOW
     from attnviz.charts.scene import facing, window_of
@@ -89,7 +89,7 @@ def _part(head: "Head", selection: Selection) -> tuple[slice, slice]:
     queries, keys = head.allowed.shape
     if max(queries, keys) <= backend.MAX_TOKENS:
         return slice(0, queries), slice(0, keys)
-    query = int(selection.query or 0)
+    query = selection.query
     near = facing(query, queries, keys) if selection.near is None else selection.near
     ends = window_of(query, queries, WINDOW), window_of(near, keys, WINDOW)
     rows, columns = (slice(first, last + 1) for first, last in ends)

@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import backend
 from dashboard.session.outcome import NOTHING_OUT, SHOWN, Outcome, distinct, predicted, puts_out
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.what_if import maps_before_after
 from dashboard.what_if import scripts as scripts
 from dashboard.what_if.experiment import MEASURES as OFFERED
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnviz.heads.head import Head
 
 
-def summary(words: str, outcome: Outcome, capture: "Capture", selection: Selection) -> None:
+def summary(words: str, outcome: Outcome, capture: "Capture", selection: SettledSelection) -> None:
     """What was done, and how far the output moved."""
     st.text(words)
     if not puts_out(capture):
@@ -64,12 +64,11 @@ def draw(
     outcome: Outcome,
     before: "Head",
     capture: "Capture",
-    selection: Selection,
+    selection: SettledSelection,
     experiment: Experiment,
 ) -> None:
     """The four pictures: row and output beside each other, contributions, and the maps."""
     query, after = selection.query, outcome.head(selection)
-    assert query is not None
     rows = before, after, query
     if len(before.allowed) > backend.MAX_TOKENS:  # no more is worked out than the row that is read
         rows = before.rows(query, query + 1), after.rows(query, query + 1), 0
@@ -86,7 +85,7 @@ def draw(
     maps_before_after.draw(before, after, outcome.change, selection, experiment.maps)
 
 
-def began(outcome: Outcome, capture: "Capture", selection: Selection) -> str:
+def began(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> str:
     layers, places = capture.info.layers, len(capture.query_tokens(selection.stack))
     return (
         f"The run began at layer {outcome.from_layer} of {layers} and token "
@@ -134,7 +133,7 @@ def _row_alt(before: "Head", after: "Head", at: int) -> str:
     )
 
 
-def output(outcome: Outcome, capture: "Capture", selection: Selection) -> None:
+def output(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> None:
     """The likeliest tokens, or the change of each token's last state."""
     import pandas as pd
 

@@ -1,6 +1,7 @@
 """Which head matters here: every head of the model taken away in turn, at one token."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import streamlit as st
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results, state
 from dashboard.session.outcome import NOTHING_OUT, moved, place_of_output, puts_out
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.what_if import scripts as scripts
 from dashboard.what_if.controls import pick
 from dashboard.what_if.experiment import HOWS, Experiment
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _BEST = 12  # heads offered by name
 
 
-def sweep(experiment: Experiment, selection: Selection, capture: "Capture") -> None:
+def sweep(experiment: Experiment, selection: SettledSelection, capture: "Capture") -> None:
     """The question, its cost, and, once it was asked, the answer."""
     if not puts_out(capture):
         st.text(NOTHING_OUT)
@@ -56,21 +57,21 @@ def sweep(experiment: Experiment, selection: Selection, capture: "Capture") -> N
         label="Measure every head",
     )
     if found is not None:
-        _draw(found, selection, capture, scripts.sweep(str(selection.stack), how, at))
+        _draw(found, selection, capture, scripts.sweep(selection.stack, how, at))
 
 
-def _heads(capture: "Capture", selection: Selection) -> list[tuple[int, int]]:
+def _heads(capture: "Capture", selection: SettledSelection) -> list[tuple[int, int]]:
     stack = selection.stack
     return [(la, h) for la in capture.layers(stack) for h in range(capture.heads(la, stack))]
 
 
-def _gone(selection: Selection, layer: int, how: str, at: int, heads: range) -> "list[Any]":
+def _gone(selection: SettledSelection, layer: int, how: str, at: int, heads: range) -> "list[Any]":
     from attnviz.interventions import Ablate
 
     return [[Ablate(layer, h, selection.stack, how=how, queries=(at,))] for h in heads]
 
 
-def _cost(ask: backend.Ask, selection: Selection, how: str, at: int) -> float:
+def _cost(ask: backend.Ask, selection: SettledSelection, how: str, at: int) -> float:
     """Seconds for all heads, from one timed layer in the middle of the model."""
 
     def timed(model: "LoadedModel", capture: "Capture") -> float:
@@ -90,10 +91,10 @@ def _cost(ask: backend.Ask, selection: Selection, how: str, at: int) -> float:
 def measure(
     model: "LoadedModel",
     capture: "Capture",
-    selection: Selection,
+    selection: SettledSelection,
     how: str,
     at: int,
-    tell: Any,
+    tell: Callable[[int, int], None],
 ) -> "pd.DataFrame":
     """A row a head: layer, head, how far the output moves without it."""
     import pandas as pd
@@ -104,12 +105,15 @@ def measure(
     total = len(_heads(capture, selection))
     for layer in capture.layers(selection.stack):
         heads = range(capture.heads(layer, selection.stack))
-        done = len(rows)
+
+        def progress(some: int, _: int, done: int = len(rows)) -> None:
+            tell(done + some, total)
+
         outputs = effects(
             model,
             capture,
             _gone(selection, layer, how, at, heads),
-            progress=lambda some, _, done=done: tell(done + some, total),
+            progress=progress,
         )
         rows += [
             {"Layer": layer, "Head": head, "Change": moved(capture, output, at)}
@@ -118,7 +122,9 @@ def measure(
     return pd.DataFrame(rows)
 
 
-def _draw(found: "pd.DataFrame", selection: Selection, capture: "Capture", script: str) -> None:
+def _draw(
+    found: "pd.DataFrame", selection: SettledSelection, capture: "Capture", script: str
+) -> None:
     from attnviz.charts import grid
     from attnviz.faithfulness.agreement import has_logits
 
@@ -177,7 +183,7 @@ def _draw(found: "pd.DataFrame", selection: Selection, capture: "Capture", scrip
             figure.export("sweep", finding, chart, ranked, script=script)
 
 
-def _open(ranked: "pd.DataFrame", selection: Selection) -> None:
+def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
     """The twin of a click on the grid, for the keyboard."""
     places = [(int(row["Layer"]), int(row["Head"])) for _, row in ranked[:_BEST].iterrows()]
     changes = dict(zip(places, ranked["Change"][:_BEST], strict=True))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.server.turns import silent
 from dashboard.session import backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import place_of
 
 if TYPE_CHECKING:
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from attnviz.interventions import Intervention
 
 
-def what_if(ask: backend.Ask, selection: Selection, change: "Intervention", *, link: str) -> "View":
+def what_if(
+    ask: backend.Ask, selection: SettledSelection, change: "Intervention", *, link: str
+) -> "View":
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
     from dashboard.session.outcome import made

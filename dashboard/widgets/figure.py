@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard.session import page_capture, state
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets import export_panel, figure_views
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def figure(
     *,
     fixed: bool = False,
     change: "Intervention | None" = None,
-    sides: tuple[Selection, ...] = (),
+    sides: tuple[SettledSelection, ...] = (),
     script: str = "",
 ) -> None:
     """Draw a chart. `alt` states what it shows; the table has its numbers, on a switch.
@@ -50,7 +50,7 @@ def numbers(
     *,
     chart: Any = None,
     change: "Intervention | None" = None,
-    sides: tuple[Selection, ...] = (),
+    sides: tuple[SettledSelection, ...] = (),
     script: str = "",
 ) -> None:
     """A switch, and under it the numbers of a chart while it is on; and the ways to export them."""
@@ -78,7 +78,7 @@ def export(
     chart: Any,
     table: "pd.DataFrame",
     change: "Intervention | None" = None,
-    sides: tuple[Selection, ...] = (),
+    sides: tuple[SettledSelection, ...] = (),
     script: str = "",
 ) -> None:
     """The ways to export a chart and its table, which are small and may be kept for them."""

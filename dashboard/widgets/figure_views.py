@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attnviz.interventions import Intervention
 
 
-def place_of(selection: Selection) -> dict[str, Any]:
+def place_of(selection: SettledSelection) -> dict[str, Any]:
     return {
         "layer": selection.layer,
         "head": selection.head,
@@ -25,13 +25,13 @@ def place_of(selection: Selection) -> dict[str, Any]:
 
 def figure(
     ask: backend.Ask,
-    selection: Selection,
+    selection: SettledSelection,
     name: str,
     finding: str,
     chart: Any,
     table: "pd.DataFrame | None",
     change: "Intervention | None",
-    others: Sequence[tuple[backend.Ask, Selection]] = (),
+    others: Sequence[tuple[backend.Ask, SettledSelection]] = (),
     script: str = "",
     *,
     link: str,
@@ -65,24 +65,24 @@ def figure(
     )
 
 
-def grid(ask: backend.Ask, selection: Selection, *, link: str) -> "View":
+def grid(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """All heads by the measure of the sidebar's grid, which looks at some rows of a long text."""
     from attnviz import charts
     from attnviz.detectors import HEAD_MEASURES
     from attnviz.export import heads_view
 
     capture = backend.capture(ask, silent)
-    stack, name = str(selection.stack), selection.grid
+    stack, name = selection.stack, selection.grid
     found, about = all_heads.shares(ask, stack), HEAD_MEASURES[name]
 
     def chart() -> Any:
         return charts.grid(
             found.values[name],
-            layer=int(selection.layer or 0),
-            head=int(selection.head or 0),
+            layer=selection.layer,
+            head=selection.head,
             measure_title=about.title,
-            low=about.low,
-            high=about.high,
+            low=0.0,  # the grid shows shares
+            high=1.0,
         )
 
     rows = all_heads.ROWS

@@ -8,13 +8,13 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalog import CATALOG
 from dashboard.session import all_heads, backend, notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, on_pick
-from dashboard.session.selection import LONGEST_TARGET, STACKS, Selection
+from dashboard.session.selection import LONGEST_TARGET, STACKS, Selection, SettledSelection, Shape
 from dashboard.widgets import export_panel, figure, figure_views, host_notice
 from dashboard.widgets.example_texts import EXAMPLES
 from dashboard.widgets.stepper import stepper
 
 if TYPE_CHECKING:
-    from attnviz.capture import Capture
+    pass
 
 OTHER = "another"
 
@@ -27,10 +27,9 @@ def model_and_text(selection: Selection) -> None:
         host_notice.limits()
 
 
-def place(selection: Selection, capture: "Capture", *, grid: bool = True) -> None:
+def place(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> None:
     """The controls that walk through a model's heads, and, unless told otherwise, their grid."""
     stack, layer = selection.stack, selection.layer
-    assert stack is not None and layer is not None and selection.head is not None
     with st.sidebar:
         if selection.plain or _typed_marks(capture):
             st.toggle(
@@ -168,7 +167,7 @@ def _text(selection: Selection) -> None:
         )
 
 
-def _typed_marks(capture: "Capture") -> bool:
+def _typed_marks(capture: Shape) -> bool:
     """Whether a special token stands in the text itself; one that was added has no place there."""
     tokens = (token for stack in capture.stacks for token in capture.key_tokens(stack))
     return any(token.special and token.start is not None for token in tokens)
@@ -211,7 +210,7 @@ def _take_example() -> None:
     state.change_text(EXAMPLES[st.session_state["example"]])
 
 
-def _grid(selection: Selection) -> None:
+def _grid(selection: SettledSelection) -> None:
     from attnviz import charts
     from attnviz.detectors import HEAD_MEASURES, SHARES
 
@@ -225,7 +224,7 @@ def _grid(selection: Selection) -> None:
         help=f"{HEAD_MEASURES[selection.grid].definition} Of a long text, 64 rows are looked at.",
     )
     measure = HEAD_MEASURES[selection.grid]
-    values = all_heads.grid(page_capture.ask_of(selection), selection.grid, str(selection.stack))
+    values = all_heads.grid(page_capture.ask_of(selection), selection.grid, selection.stack)
     chart = chart_key("grid", "pick_head", layer=selection.layer, head=selection.head)
     figure.draw(
         charts.grid(
@@ -233,8 +232,8 @@ def _grid(selection: Selection) -> None:
             layer=selection.layer,
             head=selection.head,
             measure_title=measure.title,
-            low=measure.low,
-            high=measure.high,
+            low=0.0,  # the grid shows shares
+            high=1.0,
         ),
         chart,
         on_select=on_pick(chart, "pick_head", "layer", "head"),
@@ -245,6 +244,6 @@ def _grid(selection: Selection) -> None:
     export_panel.draw("grid", figure_views.grid, _shown)
 
 
-def _shown() -> tuple[backend.Ask, Selection]:
+def _shown() -> tuple[backend.Ask, SettledSelection]:
     selection = state.drawn()
     return page_capture.ask_of(selection), selection

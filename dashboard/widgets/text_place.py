@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.models.catalog import CATALOG
 from dashboard.session import state
-from dashboard.session.selection import Selection
+from dashboard.session.selection import SettledSelection, Shape
 from dashboard.widgets.stepper import stepper
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Option = TypeVar("Option")
 
 
-def model_name(selection: Selection) -> str:
+def model_name(selection: SettledSelection) -> str:
     """A model's name, as text."""
     entry = CATALOG.get(selection.model)
     return entry.title if entry else selection.model
 
 
-def where(selection: Selection, capture: "Capture") -> str:
+def where(selection: SettledSelection, capture: Shape) -> str:
     """Model, stack, layer and head in one line, as text."""
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
     return f"{model_name(selection)}{stack}, layer {selection.layer}, head {selection.head}"
@@ -40,7 +40,7 @@ def named(tokens: "Sequence[Token]", place: int) -> str:
     return f'"{tokens[place].label}" ({place})'
 
 
-def reading_from(selection: Selection, capture: "Capture") -> None:
+def reading_from(selection: SettledSelection, capture: "Capture") -> None:
     """The picker of the row that is read."""
     names = labels(capture.query_tokens(selection.stack))
     stepper(
@@ -79,7 +79,7 @@ def choose(
     )
 
 
-def facts(selection: Selection, capture: "Capture") -> str:
+def facts(selection: SettledSelection, capture: "Capture") -> str:
     """Tokens, dtype, scale and the like, in one line of fixed words and numbers."""
     block = capture.block(selection.layer, selection.stack)
     queries = len(capture.query_tokens(selection.stack))

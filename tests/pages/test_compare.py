@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 import attnviz
-from attnviz.detectors import similarity
+from attnviz.detectors import alike
 from attnviz.heads.comparison import difference, even_distances, row_distances
 from attnviz.heads.head import Head
 from dashboard.compare import kept_sides
@@ -65,7 +65,7 @@ def asked(app):
 
 def test_the_first_screen_compares_with_the_nearest_head_without_a_click(page, planted):
     app = page()
-    found = similarity(planted, 1, 0)
+    found = alike(planted, 1, 0)
     layer, head = found.order[0]
     assert f"B: Planted circuit, layer {layer}, head {head}, 8 tokens. Found by measuring" in said(
         app
@@ -88,7 +88,7 @@ def test_b_found_by_measuring_follows_a(page, planted):
     app.selectbox(key="pick_layer").select(0).run()
     app.selectbox(key="pick_head").select(2).run()
     assert not app.exception
-    assert similarity(planted, 0, 2).order[0] == (1, 2)
+    assert alike(planted, 0, 2).order[0] == (1, 2)
     assert "B: Planted circuit, layer 1, head 2, 8 tokens. Found by measuring" in said(app)
     assert "The weights of A and B are the same in every row." in said(app)
 

@@ -2,7 +2,12 @@
 
 from attnviz.matrix_check.check import check_matrix
 from attnviz.matrix_check.match import Match, closest, describe, match
-from attnviz.matrix_check.matrix_file import ManyMatrices, Reading, read, read_file
+from attnviz.matrix_check.matrix_file import (
+    ManyMatrices,
+    Reading,
+    read_matrix,
+    read_matrix_file,
+)
 from attnviz.matrix_check.ready_examples import EXAMPLES, Example
 from attnviz.matrix_check.verdict import (
     HEAD_MEAN,
@@ -32,8 +37,8 @@ __all__ = [
     "closest",
     "describe",
     "match",
-    "read",
-    "read_file",
+    "read_matrix",
+    "read_matrix_file",
     "HEAD_MEAN",
     "KINDS",
     "LOG_WEIGHTS",

@@ -167,12 +167,7 @@ def as_matrix(array: object) -> Matrix:
             why=f"Its cells are of the type {given.dtype}.",
             todo="Give scores or weights as plain numbers.",
         )
-    if given.size > MAX_CELLS:
-        raise TooLarge(
-            what=f"The matrix has {given.size:,} cells.",
-            why=f"The check takes {MAX_CELLS:,}, which is 2,048 x 2,048.",
-            todo="Give a part of it: some whole rows.",
-        )
+    refuse_too_many_cells(given.size)
     if given.ndim == 1:
         given = given[None, :]
     while given.ndim > 2 and given.shape[0] == 1:
@@ -198,3 +193,13 @@ def as_matrix(array: object) -> Matrix:
             todo="Look for the mask or the overflow that made them.",
         )
     return x
+
+
+def refuse_too_many_cells(count: int) -> None:
+    """Raises TooLarge where a matrix has more than `MAX_CELLS` cells."""
+    if count > MAX_CELLS:
+        raise TooLarge(
+            what=f"The matrix has {count:,} cells.",
+            why=f"The check takes {MAX_CELLS:,}, which is 2,048 x 2,048.",
+            todo="Give a part of it: some whole rows.",
+        )

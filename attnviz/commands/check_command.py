@@ -79,7 +79,7 @@ def _read(path: str, choose: str) -> object:
 
 def _matched(matrix: object, model: str, text: str) -> str:
     from attnviz.capture import capture
-    from attnviz.matrix_check.match import describe
+    from attnviz.matrix_check.match import describe_match
     from attnviz.models import load
 
-    return describe(matrix, capture(load(model), text))
+    return describe_match(matrix, capture(load(model), text))

@@ -1,7 +1,7 @@
 """Is this matrix attention scores or attention weights? And is it this model's?"""
 
 from attnviz.matrix_check.check import check_matrix
-from attnviz.matrix_check.match import Match, closest, describe, match
+from attnviz.matrix_check.match import Match, describe_match, find_closest_head, find_head
 from attnviz.matrix_check.matrix_file import (
     ManyMatrices,
     Reading,
@@ -34,9 +34,9 @@ __all__ = [
     "ManyMatrices",
     "Match",
     "Reading",
-    "closest",
-    "describe",
-    "match",
+    "describe_match",
+    "find_closest_head",
+    "find_head",
     "read_matrix",
     "read_matrix_file",
     "HEAD_MEAN",

@@ -57,7 +57,9 @@ class Match:
         )
 
 
-def match(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> Match | None:
+def find_head(
+    matrix: object, capture: "Capture", *, tolerance: float | None = None
+) -> Match | None:
     """The head of a capture that a matrix comes from, or None if it comes from none.
 
     Compared with every head of every layer: its weights, their logarithms, each stage of its
@@ -73,19 +75,21 @@ def match(matrix: object, capture: "Capture", *, tolerance: float | None = None)
     Raises:
         BadInput, TooLarge: as `check_matrix`.
     """
-    found = closest(matrix, capture, tolerance=tolerance)
+    found = find_closest_head(matrix, capture, tolerance=tolerance)
     return found if found is not None and found.excess <= 1 else None
 
 
-def closest(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> Match | None:
+def find_closest_head(
+    matrix: object, capture: "Capture", *, tolerance: float | None = None
+) -> Match | None:
     """The head that comes nearest, whether it agrees or not; None if no head has this shape."""
-    facts = Facts.of(matrix)
+    facts = Facts.from_array(matrix)
     found: list[Match] = []
     for transposed in (False, True):
-        side = facts.turned() if transposed else facts
+        side = facts.transpose() if transposed else facts
         for stack in capture.stacks:
-            if side.x.shape == shape_of(capture, stack):
-                found += _in_stack(side, capture, stack, transposed, tolerance)
+            if side.x.shape == matrix_shape(capture, stack):
+                found += _match_stack(side, capture, stack, transposed, tolerance)
     if not found:
         return None
     found.sort(key=lambda one: one.excess)
@@ -97,12 +101,14 @@ def closest(matrix: object, capture: "Capture", *, tolerance: float | None = Non
     )  # fmt: skip
 
 
-def describe(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> str:
+def describe_match(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> str:
     """Which head it comes from, or that it comes from none, in plain words."""
-    best = closest(matrix, capture, tolerance=tolerance)
+    best = find_closest_head(matrix, capture, tolerance=tolerance)
     whose = f"{count_heads(capture)} heads of {capture.info.name} on this text"
     if best is None:
-        shapes = {f"{q} x {k}" for q, k in (shape_of(capture, stack) for stack in capture.stacks)}
+        shapes = {
+            f"{q} x {k}" for q, k in (matrix_shape(capture, stack) for stack in capture.stacks)
+        }
         return (
             f"It matches none of the {whose}: their matrices are {' or '.join(sorted(shapes))}. "
             "Another text, or special tokens left out or put in, would explain it."
@@ -113,7 +119,7 @@ def describe(matrix: object, capture: "Capture", *, tolerance: float | None = No
     return f"It matches {best.as_text()}, out of the {whose}.{more}"
 
 
-def shape_of(capture: "Capture", stack: str) -> tuple[int, int]:
+def matrix_shape(capture: "Capture", stack: str) -> tuple[int, int]:
     """(queries, keys) of the matrices of a stack."""
     return len(capture.query_tokens(stack)), len(capture.key_tokens(stack))
 
@@ -122,7 +128,7 @@ def count_heads(capture: "Capture") -> int:
     return sum(capture.heads(layer, s) for s in capture.stacks for layer in capture.layers(s))
 
 
-def _in_stack(
+def _match_stack(
     facts: Facts, capture: "Capture", stack: str, transposed: bool, tolerance: float | None
 ) -> Iterator[Match]:
     """The best candidate of every head, and the mean of every layer."""
@@ -133,18 +139,18 @@ def _in_stack(
             head = capture.head(layer, number, stack)
             mean += head.weights / count
             errors = [
-                (name, *_difference(facts, candidate, head.allowed, tolerance))
-                for name, candidate in _candidates(head)
+                (name, *_measure_difference(facts, candidate, head.allowed, tolerance))
+                for name, candidate in _list_candidates(head)
             ]
             which, error, excess = min(errors, key=lambda one: one[2])
             yield Match(stack, layer, number, which, transposed, error, excess)
         if count > 1:
             everywhere = np.ones(facts.x.shape, bool)
-            error, excess = _difference(facts, mean, everywhere, tolerance)
+            error, excess = _measure_difference(facts, mean, everywhere, tolerance)
             yield Match(stack, layer, None, MEAN, transposed, error, excess)
 
 
-def _candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
+def _list_candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
     yield "weights", head.weights.astype(np.float64)
     with np.errstate(divide="ignore"):
         yield "log_weights", np.log(head.weights.astype(np.float64))
@@ -153,12 +159,12 @@ def _candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
             yield name, stage.astype(np.float64)
 
 
-def _difference(
+def _measure_difference(
     facts: Facts, candidate: Matrix, allowed: Cells, tolerance: float | None
 ) -> tuple[float, float]:
     """The largest difference on the cells that the head may look at, and that over the bound."""
     compared = allowed & np.isfinite(candidate)
-    if not compared.any() or not facts.seen[compared].all():
+    if not compared.any() or not facts.unmasked[compared].all():
         return np.inf, np.inf
     off = np.abs(facts.filled - candidate)[compared]
     if tolerance is None:

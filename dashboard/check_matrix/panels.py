@@ -37,11 +37,11 @@ def draw(given: Given, verdict: MatrixVerdict) -> None:
 
 
 def _pictures(given: Given, verdict: MatrixVerdict) -> None:
-    from attnviz.matrix_check.matrix_picture import picture
+    from attnviz.matrix_check.matrix_picture import draw_matrix
 
     rows, columns = given.matrix.shape
     st.altair_chart(
-        picture(given.matrix),
+        draw_matrix(given.matrix),
         key="matrix_picture",
         width="content",
         alt=f"The matrix, {rows} by {columns}. {verdict.verdict}",
@@ -51,7 +51,7 @@ def _pictures(given: Given, verdict: MatrixVerdict) -> None:
         st.text("The second matrix")
         other = verdict.other.verdict if verdict.other else ""
         st.altair_chart(
-            picture(given.other),
+            draw_matrix(given.other),
             key="other_picture",
             width="content",
             alt=f"The second matrix, {rows} by {columns}. {other}",

@@ -52,11 +52,11 @@ def list_doubts(finding: Finding) -> list[str]:
     lines = [_CANNOT[finding.kind, kind] for kind in finding.could_be]
     if finding.kind in BY_ROW and finding.axis is None:
         lines.append(
-            "Which way the queries run: rows and columns fit alike, and no triangle of masked "
-            "cells tells."
+            "Whether rows or columns are the queries: both fit, and no triangle of masked cells "
+            "decides."
         )
     if finding.kind in (v.SCORES, v.ZERO_MASKED_SCORES) and finding.axis is None:
-        lines.append("Which way the queries run: scores add up to nothing, by row or by column.")
+        lines.append("Whether rows or columns are the queries: scores have no fixed sum in either.")
     if finding.kind == v.SINK_WEIGHTS:
         lines.append(
             "Where the missing part of a row went: to a sink, to keys that were cut off, or to "
@@ -64,13 +64,13 @@ def list_doubts(finding: Finding) -> list[str]:
         )
     if finding.kind in (v.WEIGHTS, v.ROUNDED_WEIGHTS):
         lines.append(
-            f"Whether a sink takes up to {_least_sink(finding):.1g} of a row: sums that "
-            "close to 1 are not told from 1."
+            f"Whether a sink takes up to {_largest_unseen_sink(finding):.1g} of a row: sums that "
+            "close to 1 cannot be told from 1."
         )
     if finding.kind == v.SCORES and finding.rank and finding.rank.verdict == "low":
-        lines.append("At which step on the way to softmax these scores were taken.")
+        lines.append("At which stage before softmax these scores were taken.")
     return lines
 
 
-def _least_sink(finding: Finding) -> float:
+def _largest_unseen_sink(finding: Finding) -> float:
     return float((finding.facts.most_sums - finding.facts.sums).max())

@@ -15,7 +15,7 @@ from attnviz.matrix_check.verdict import WEIGHTS_FAMILY, Evidence
 
 
 def list_evidence(facts: Facts, finding: Finding) -> list[Evidence]:
-    """What was looked at in the matrix as it was given, line by line."""
+    """What was looked at in the matrix, as it was given."""
     queries, keys = facts.x.shape
     lines = [Evidence("Shape", f"{queries} x {keys}")]
     if not facts.values.size or not np.isfinite(facts.values).all():
@@ -52,7 +52,7 @@ def _range_evidence(facts: Facts) -> Evidence:
 def _sums_evidence(name: str, facts: Facts) -> Evidence:
     value = format_range(facts.sums)
     if facts.values.min() < 0:
-        return Evidence(name, value, "With numbers below 0 in it, a sum tells nothing.")
+        return Evidence(name, value, "With numbers below 0 in it, a sum says nothing.")
     if facts.rows_sum_to_one:
         says = "Every one is 1 within the precision of the numbers."
     elif facts.rows_sum_below_one:

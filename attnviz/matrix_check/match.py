@@ -1,7 +1,7 @@
 """Match: which head of a model, on a text, a matrix comes from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +52,8 @@ class Match:
         }.get(self.which, f"the scores (stage {self.which!r})")
         place = f"layer {self.layer}" + ("" if self.head is None else f", head {self.head}")
         turned = ", transposed" if self.transposed else ""
-        return f"{what} of {self.stack} {place}{turned}, with a largest difference of " + (
-            f"{self.error:.1e}"
-        )
+        off = f"with a largest difference of {self.error:.1e}"
+        return f"{what} of {self.stack} {place}{turned}, {off}"
 
 
 def find_head(
@@ -75,8 +74,8 @@ def find_head(
     Raises:
         BadInput, TooLarge: as `check_matrix`.
     """
-    found = find_closest_head(matrix, capture, tolerance=tolerance)
-    return found if found is not None and found.excess <= 1 else None
+    best = find_closest_head(matrix, capture, tolerance=tolerance)
+    return best if best is not None and best.excess <= 1 else None
 
 
 def find_closest_head(
@@ -84,31 +83,23 @@ def find_closest_head(
 ) -> Match | None:
     """The head that comes nearest, whether it agrees or not; None if no head has this shape."""
     facts = Facts.from_array(matrix)
-    found: list[Match] = []
-    for transposed in (False, True):
-        side = facts.transpose() if transposed else facts
+    matches: list[Match] = []
+    for side, transposed in ((facts, False), (facts.transpose(), True)):
         for stack in capture.stacks:
-            if side.x.shape == matrix_shape(capture, stack):
-                found += _match_stack(side, capture, stack, transposed, tolerance)
-    if not found:
+            if side.x.shape == _matrix_shape(capture, stack):
+                matches += _match_stack(side, capture, stack, transposed, tolerance)
+    if not matches:
         return None
-    found.sort(key=lambda one: one.excess)
-    agreeing = [one for one in found[1:] if one.excess <= 1]
-    best = found[0]
-    return Match(
-        best.stack, best.layer, best.head, best.which, best.transposed, best.error, best.excess,
-        agreeing,
-    )  # fmt: skip
+    best, *others = sorted(matches, key=lambda match: match.excess)
+    return replace(best, also=[match for match in others if match.excess <= 1])
 
 
 def describe_match(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> str:
     """Which head it comes from, or that it comes from none, in plain words."""
     best = find_closest_head(matrix, capture, tolerance=tolerance)
-    whose = f"{count_heads(capture)} heads of {capture.info.name} on this text"
+    whose = f"{_count_heads(capture)} heads of {capture.info.name} on this text"
     if best is None:
-        shapes = {
-            f"{q} x {k}" for q, k in (matrix_shape(capture, stack) for stack in capture.stacks)
-        }
+        shapes = {"{} x {}".format(*_matrix_shape(capture, stack)) for stack in capture.stacks}
         return (
             f"It matches none of the {whose}: their matrices are {' or '.join(sorted(shapes))}. "
             "Another text, or special tokens left out or put in, would explain it."
@@ -119,12 +110,12 @@ def describe_match(matrix: object, capture: "Capture", *, tolerance: float | Non
     return f"It matches {best.as_text()}, out of the {whose}.{more}"
 
 
-def matrix_shape(capture: "Capture", stack: str) -> tuple[int, int]:
+def _matrix_shape(capture: "Capture", stack: str) -> tuple[int, int]:
     """(queries, keys) of the matrices of a stack."""
     return len(capture.query_tokens(stack)), len(capture.key_tokens(stack))
 
 
-def count_heads(capture: "Capture") -> int:
+def _count_heads(capture: "Capture") -> int:
     return sum(capture.heads(layer, s) for s in capture.stacks for layer in capture.layers(s))
 
 
@@ -142,7 +133,7 @@ def _match_stack(
                 (name, *_measure_difference(facts, candidate, head.allowed, tolerance))
                 for name, candidate in _list_candidates(head)
             ]
-            which, error, excess = min(errors, key=lambda one: one[2])
+            which, error, excess = min(errors, key=lambda error: error[2])
             yield Match(stack, layer, number, which, transposed, error, excess)
         if count > 1:
             everywhere = np.ones(facts.x.shape, bool)

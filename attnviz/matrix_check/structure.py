@@ -35,16 +35,17 @@ class Rank:
     verdict: Literal["low", "full", "unclear"]
 
 
-def rank_of_scores(facts: Facts, masked: Cells) -> Rank:
+def rank_of_scores(facts: Facts, zeros_are_masked: bool = False) -> Rank:
     """The rank of the largest block of scores without a masked cell."""
-    block, error = _unmasked_block(facts, ~facts.unmasked | masked)
+    masked = facts.mask.cells | facts.zeros if zeros_are_masked else facts.mask.cells
+    block, error = _unmasked_block(facts, masked)
     noise = error + 4 * FLOAT32 * np.abs(block).max(initial=0)
     return _measure_rank(block, noise, min(block.shape))
 
 
 def rank_of_logs(facts: Facts) -> Rank:
     """The rank of the logarithms of weights, less their row means, in a block without zeros."""
-    block, error = _unmasked_block(facts, ~facts.unmasked | facts.zeros)
+    block, error = _unmasked_block(facts, facts.mask.cells | facts.zeros)
     if not block.size or (block <= 0).any():
         return Rank(0, 0, (0, 0), "unclear")
     logs = np.log(block)
@@ -53,16 +54,16 @@ def rank_of_logs(facts: Facts) -> Rank:
     return _measure_rank(logs, noise, min(len(logs), logs.shape[1] - 1))
 
 
-def _unmasked_block(facts: Facts, closed: Cells) -> tuple[Matrix, Matrix]:
-    """All rows and columns that are open throughout, or the lower left square of a triangle."""
+def _unmasked_block(facts: Facts, masked: Cells) -> tuple[Matrix, Matrix]:
+    """All rows and columns that have no masked cell, or the lower left square of a triangle."""
     queries, keys = facts.x.shape
-    rows, columns = ~closed.all(axis=1), ~closed.all(axis=0)
-    part = closed[np.ix_(rows, columns)]
+    rows, columns = ~masked.all(axis=1), ~masked.all(axis=0)
+    part = masked[np.ix_(rows, columns)]
     if part.any():  # the later half of the queries sees the earlier half of the keys
         half = queries // 2 + queries % 2
         rows &= np.arange(queries) >= half - 1
         columns &= np.arange(keys) < half + max(keys - queries, 0)
-        part = closed[np.ix_(rows, columns)]
+        part = masked[np.ix_(rows, columns)]
     if part.any():
         return np.zeros((0, 0)), np.zeros((0, 0))
     chosen = np.ix_(np.flatnonzero(rows)[:MAX_SIDE], np.flatnonzero(columns)[:MAX_SIDE])
@@ -90,32 +91,31 @@ def _measure_rank(block: Matrix, noise: Matrix, most: int) -> Rank:
 
 @dataclass(frozen=True)
 class UndoneSoftmax:
-    """Whether weights can be the softmax of weights.
+    """What weights were before a second softmax, if they are the softmax of weights.
 
     log10_chance: of a row of ordinary scores of the same spread to look like this by accident,
     over all rows. recovered: (query, key), the weights before the second softmax.
     """
 
-    fits: bool
     log10_chance: float
     recovered: Matrix
 
 
-def undo_softmax(facts: Facts) -> UndoneSoftmax:
+def undo_softmax(facts: Facts) -> UndoneSoftmax | None:
     """Undo one softmax: add to each row of logarithms the number that makes it add up to 1. If
-    all that comes out lies between 0 and 1, the row can be the softmax of a row of weights."""
-    no = UndoneSoftmax(False, 0.0, np.zeros((0, 0)))
+    all that comes out lies between 0 and 1, the row can be the softmax of a row of weights; None
+    if it cannot."""
     visible = facts.unmasked & ~_masking_zeros(facts)
     if (facts.x[visible] <= 0).any() or not visible.any(axis=1).all():
-        return no
+        return None
     shares = np.where(visible, facts.x, 1.0)
     logs = np.log(shares)
-    counts = visible.sum(axis=1)
-    rows = logs + ((1 - logs.sum(axis=1)) / counts)[:, None]
+    rows = logs + ((1 - logs.sum(axis=1)) / visible.sum(axis=1))[:, None]
     recovered = np.where(visible, rows, 0.0)
     slack = np.where(visible, facts.error / shares + 2e-6, 0.0)
-    fits = bool((recovered >= -slack).all() and (recovered <= 1 + slack).all())
-    return UndoneSoftmax(fits, _log10_chance(logs, visible, slack), recovered) if fits else no
+    if not ((recovered >= -slack) & (recovered <= 1 + slack)).all():
+        return None
+    return UndoneSoftmax(_log10_chance(logs, visible, slack), recovered)
 
 
 def _masking_zeros(facts: Facts) -> Cells:
@@ -128,14 +128,14 @@ def _log10_chance(logs: Matrix, visible: Cells, slack: Matrix) -> float:
     """log10 of the chance that normal scores with each row's spread lie that close together: none
     of k further below their mean than 1/k. Rows are counted as if they were independent."""
     total = 0.0
-    for row, seen, off in zip(logs, visible, slack, strict=True):
-        values = row[seen]
+    for row, shown, off in zip(logs, visible, slack, strict=True):
+        values = row[shown]
         if len(values) < 2:
             continue
         spread = float(values.std(ddof=1))
         if spread == 0:
             continue
-        reach = (1 / len(values) + float(off[seen].max())) / spread
+        reach = (1 / len(values) + float(off[shown].max())) / spread
         total += len(values) * np.log10(0.5 * erfc(-reach / sqrt(2)))
     return float(total)
 

@@ -92,7 +92,7 @@ def load_model(name: str, tell: Tell) -> "LoadedModel":
 
 def _make_room() -> None:
     heap.settle()
-    store().make_room()
+    store().models.make_room()
 
 
 def check_model(name: str) -> None:
@@ -160,7 +160,7 @@ def _admit_model(needed: int) -> None:
     """Raise TooLarge where a model does not fit, even if all that is held makes way for it."""
     now = memory.read(HOST.memory) if HOST.hosted else None
     if now is not None:
-        held = sum(p.nbytes for model in store().making_way() for p in model.hf.parameters())
+        held = sum(p.nbytes for model in store().models.making_way() for p in model.hf.parameters())
         memory.check("for this model", needed, now, held + store().nbytes)
 
 
@@ -186,7 +186,7 @@ def _leave(session: str) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=_leave)
 def _presence(session: str) -> str:
-    store().come(session)
+    store().results.welcome(session)
     return session
 
 

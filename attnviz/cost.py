@@ -102,7 +102,7 @@ def _shell(model: Any) -> "Module":
         config, cls = model, architecture.model_class(model)
     else:
         origin = source.resolve(model)
-        if origin.entry is not None and origin.entry.wheel is None:
+        if origin.is_planted:
             return planted.build()
         config, cls = architecture.check(_raw_config(origin))
     with torch.device("meta"):
@@ -117,7 +117,7 @@ def _raw_config(origin: "Source") -> dict[str, Any]:
     if origin.folder is not None:
         return checkpoint.read_config(origin.folder)
     assert origin.repo is not None
-    return hub.config(origin.repo)
+    return hub.read_config(origin.repo)
 
 
 def _floats_a_token(config: Any, info: "ModelInfo") -> int:

@@ -48,9 +48,9 @@ def check(raw: dict[str, Any], max_parameters: int | None = None) -> tuple[Any, 
         _refuse_without_attention(raw["model_type"])
     if raw.get("quantization_config") is not None:
         raise UnsupportedModel(
-            "This is a quantised model.",
-            "Its weights are packed, and need another program to unpack them.",
-            "Choose the original model that it was made from.",
+            what="This is a quantised model.",
+            why="Its weights are packed, and need another program to unpack them.",
+            todo="Choose the original model that it was made from.",
         )
     _refuse_absurd(raw)
     config = _read(raw)
@@ -59,9 +59,9 @@ def check(raw: dict[str, Any], max_parameters: int | None = None) -> tuple[Any, 
         parameters = count_parameters(cls, config)
         if parameters > max_parameters:
             raise TooLarge(
-                f"This model has {parameters:,} parameters.",
-                f"The limit here is {max_parameters:,}.",
-                "Choose a smaller model, or run attnviz where there is more memory.",
+                what=f"This model has {parameters:,} parameters.",
+                why=f"The limit here is {max_parameters:,}.",
+                todo="Choose a smaller model, or run attnviz where there is more memory.",
             )
     return config, cls
 
@@ -101,9 +101,9 @@ def _read(raw: dict[str, Any]) -> Any:
         except Exception as error:  # each config class checks its values in its own way
             known = f"its type is {raw['model_type']!r}" if raw.get("model_type") else "no type"
             raise UnsupportedModel(
-                "This model's config cannot be used.",
-                f"transformers does not accept it ({known}).",
-                "The model may need code of its own, which attnviz never runs, or a newer "
+                what="This model's config cannot be used.",
+                why=f"transformers does not accept it ({known}).",
+                todo="The model may need code of its own, which attnviz never runs, or a newer "
                 "transformers. Choose another model.",
             ) from error
 
@@ -115,9 +115,9 @@ def _refuse_absurd(raw: dict[str, Any]) -> None:
             count = raw.get(key)
             if isinstance(count, int | float) and count > _MOST:
                 raise TooLarge(
-                    f"This model's config asks for {count:,.0f} {noun}.",
-                    f"attnviz takes at most {_MOST:,}.",
-                    "Check the model's config.json, or choose another model.",
+                    what=f"This model's config asks for {count:,.0f} {noun}.",
+                    why=f"attnviz takes at most {_MOST:,}.",
+                    todo="Check the model's config.json, or choose another model.",
                 )
     for part in raw.values():
         if isinstance(part, dict):
@@ -153,9 +153,9 @@ def model_class(config: Any) -> type:
     if type(config) in auto.MODEL_MAPPING:
         return with_text_input(body_of(config))
     raise UnsupportedModel(
-        "This kind of model cannot be shown.",
-        f"transformers has no text model for the type {config.model_type!r}.",
-        "Choose a text model: a decoder, an encoder, or an encoder-decoder.",
+        what="This kind of model cannot be shown.",
+        why=f"transformers has no text model for the type {config.model_type!r}.",
+        todo="Choose a text model: a decoder, an encoder, or an encoder-decoder.",
     )
 
 
@@ -173,9 +173,9 @@ def _classes(value: Any) -> tuple[type, ...]:
 def _refuse_without_attention(model_type: str) -> None:
     if model_type in _NO_ATTENTION:
         raise UnsupportedModel(
-            "This architecture has no attention weights.",
-            f"{model_type} is {_NO_ATTENTION[model_type]}: no query looks at keys in it.",
-            "Choose a model with softmax attention.",
+            what="This architecture has no attention weights.",
+            why=f"{model_type} is {_NO_ATTENTION[model_type]}: no query looks at keys in it.",
+            todo="Choose a model with softmax attention.",
         )
 
 
@@ -192,8 +192,8 @@ def with_text_input(candidate: Any) -> type:
         needed = "an image beside the text"
     if needed or candidate.main_input_name != "input_ids":
         raise UnsupportedModel(
-            "This model does not run on a text alone.",
-            f"{candidate.__name__} needs {needed or 'another kind of input'}.",
-            "Choose a text model: a decoder, an encoder, or an encoder-decoder.",
+            what="This model does not run on a text alone.",
+            why=f"{candidate.__name__} needs {needed or 'another kind of input'}.",
+            todo="Choose a text model: a decoder, an encoder, or an encoder-decoder.",
         )
     return candidate

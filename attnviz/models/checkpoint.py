@@ -70,9 +70,9 @@ def read_json(path: Path) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise ModelRefused(
-            f"The model's {path.name} cannot be read.",
-            "It is not a JSON object, so the file is damaged or is something else.",
-            "Download or save the model again.",
+            what=f"The model's {path.name} cannot be read.",
+            why="It is not a JSON object, so the file is damaged or is something else.",
+            todo="Download or save the model again.",
         )
     return value
 
@@ -91,17 +91,17 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def adapter_refusal() -> UnsupportedModel:
     return UnsupportedModel(
-        "This is an adapter, or a model with an adapter beside it.",
-        "An adapter changes the weights of another model, which it names.",
-        "Merge the adapter into its model, save the result, and load that.",
+        what="This is an adapter, or a model with an adapter beside it.",
+        why="An adapter changes the weights of another model, which it names.",
+        todo="Merge the adapter into its model, save the result, and load that.",
     )
 
 
 def no_config() -> UnsupportedModel:
     return UnsupportedModel(
-        "This holds no model that transformers can read.",
-        f"There is no {CONFIG} in it.",
-        f"Choose a model that was saved for transformers, with {CONFIG} and safetensors.",
+        what="This holds no model that transformers can read.",
+        why=f"There is no {CONFIG} in it.",
+        todo=f"Choose a model that was saved for transformers, with {CONFIG} and safetensors.",
     )
 
 
@@ -140,21 +140,21 @@ def weight_files(names: set[str]) -> list[str] | None:
         return None
     if any(Path(name).suffix in _PICKLES for name in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            "They are stored as pickles, which can run code when opened; attnviz reads "
+            what="This model's weights are refused.",
+            why="They are stored as pickles, which can run code when opened; attnviz reads "
             "safetensors only.",
-            "Look for a copy in safetensors, or save it so with save_pretrained.",
+            todo="Look for a copy in safetensors, or save it so with save_pretrained.",
         )
     if any(Path(name).suffix == ".gguf" for name in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            "They are in GGUF files; attnviz reads safetensors only.",
-            "Load the original model that the GGUF files were made from.",
+            what="This model's weights are refused.",
+            why="They are in GGUF files; attnviz reads safetensors only.",
+            todo="Load the original model that the GGUF files were made from.",
         )
     raise ModelRefused(
-        "This model has no weights that attnviz can read.",
-        f"There is neither {WEIGHTS} nor {INDEX} in it.",
-        "Choose a model saved in safetensors.",
+        what="This model has no weights that attnviz can read.",
+        why=f"There is neither {WEIGHTS} nor {INDEX} in it.",
+        todo="Choose a model saved in safetensors.",
     )
 
 
@@ -165,9 +165,9 @@ def shards(index: dict[str, Any]) -> list[str]:
     names = sorted(str(value) for value in values)
     if not names or any(Path(n).name != n or Path(n).suffix != ".safetensors" for n in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            f"{INDEX} does not name safetensors files of the same folder.",
-            "Download or save the model again.",
+            what="This model's weights are refused.",
+            why=f"{INDEX} does not name safetensors files of the same folder.",
+            todo="Download or save the model again.",
         )
     return names
 
@@ -198,9 +198,9 @@ def _check_safetensors(path: Path) -> None:
         whole = False
     if not whole:
         raise ModelRefused(
-            f"The weights file {path.name} is missing, cut short or damaged.",
-            "Its size is not what its own header says.",
-            "Download or save the model again.",
+            what=f"The weights file {path.name} is missing, cut short or damaged.",
+            why="Its size is not what its own header says.",
+            todo="Download or save the model again.",
         )
 
 

@@ -5,13 +5,12 @@ no place for a stranger's bytes.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from attnviz.models import checkpoint
-
-Progress = Callable[[str, float | None], None]
+from attnviz.models.progress import Progress
 
 _ROWS = 4096  # of a tensor that are unpacked at a time
 

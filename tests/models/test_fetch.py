@@ -73,7 +73,7 @@ def test_a_model_is_fetched_once_and_checked(
     left = [p.name for p in folder.parent.iterdir() if "making" in p.name]
     assert left == []
 
-    monkeypatch.setattr(fetch, "_make", None)  # a second fetch would fail
+    monkeypatch.setattr(fetch, "_make_folder", None)  # a second fetch would fail
     assert fetch.ensure(entry, cache_dir=tmp_path / "c") == folder
 
 
@@ -270,7 +270,7 @@ def test_where_models_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.delenv("ATTNVIZ_CACHE", raising=False)
-    assert cache.root() == tmp_path / "xdg" / "attnviz"
+    assert cache.find_folder() == tmp_path / "xdg" / "attnviz"
     monkeypatch.setenv("ATTNVIZ_CACHE", str(tmp_path / "mine"))
-    assert cache.root() == tmp_path / "mine"
-    assert cache.root(tmp_path / "given") == tmp_path / "given"
+    assert cache.find_folder() == tmp_path / "mine"
+    assert cache.find_folder(tmp_path / "given") == tmp_path / "given"

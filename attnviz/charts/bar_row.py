@@ -5,7 +5,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from attnviz.charts import axes, chip_text, lettering, packing, reading
+from attnviz.charts import axes, chip_text, lettering, packing, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT, SOLID
 from attnviz.charts.scene import Scene, nice_top
@@ -42,7 +42,7 @@ def section(scene: Scene, order: Order, top: str) -> draw.Section:
         part.fixed, part.read = fixed, read
     else:
         part.params += _by_size(scene, count)
-        known = fixed | {"i": "size_order[datum.slot]"} | reading.fields(scene) | read
+        known = fixed | {"i": "size_order[datum.slot]"} | selected_row.fields(scene) | read
         part.layers.append(_bars(scene, draw.sequence(count, "slot"), known))
     part.over.append(_outline(order))
     if sink:
@@ -70,7 +70,7 @@ def _places(
     slot: str, scene: Scene, low: float, high: float
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Fields of a bar: where it stands, and how far it reaches for the row in hand."""
-    name = reading.measured(scene)
+    name = selected_row.measured(scene)
     fixed = {
         "bar_x": f"{_LEFT}+{slot}*bar_step+min(1,bar_step*0.12)",
         "bar_x2": "datum.bar_x+max(1,bar_step-min(2,bar_step*0.24))",
@@ -84,7 +84,7 @@ def _places(
 
 def _bars(scene: Scene, data: Any = draw.ONE, calculate: dict[str, str] | None = None) -> alt.Chart:
     colour = SOLID["weight" if scene.measure_name == "weight" else "contribution"]
-    against = f"datum.{reading.measured(scene)}_value<0?'{SOLID['against']}':'{colour}'"
+    against = f"datum.{selected_row.measured(scene)}_value<0?'{SOLID['against']}':'{colour}'"
     said = {"tooltip": draw.px("datum.tip"), "description": draw.px("datum.bar_text")}
     return draw.placed(
         "bars",
@@ -157,7 +157,7 @@ def _sink_bar(count: int, high: float) -> list[alt.Chart]:
     x, y = f"{_LEFT}+{count + 1}*bar_step", _y("sinks[focus]", 0, high)
     tall = f"bars_top+bar_room-({y})"
     look: dict[str, Any] = {"stroke": SOLID["weight"], "strokeWidth": 1.5, "strokeDash": [2, 2]}
-    tip = reading.tooltip({"sink, no token": "format(sinks[focus],'.4~g')"})
+    tip = selected_row.tooltip({"sink, no token": "format(sinks[focus],'.4~g')"})
     below = "bars_top+bar_room+5"
     return [
         draw.box(

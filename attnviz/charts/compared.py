@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from attnviz.charts import compared_maps, packing, reading
+from attnviz.charts import compared_maps, packing, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.compared_bars import Bars
 from attnviz.charts.compared_maps import Maps
@@ -12,7 +12,7 @@ from attnviz.charts.compared_panels import Panels, panels
 from attnviz.charts.scales import WeightColour
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 WIDTH = 1080
 _SPACE, _NOTE = 14, 18
@@ -43,7 +43,7 @@ def compared(
         a, b: the heads.
         query: position of the row of A that is read while the pointer is elsewhere.
         other_query: the row of B, where its queries are other tokens; `query` by default.
-        of: what is compared, a name in `attnviz.comparison.QUANTITIES`.
+        of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
         weight_colour: "unit" spans 0 to 1, "fit" 0 to the largest weight of the two, "log" 0.0001
             to 1 by the logarithm.
         names: titles of the two maps, shown as they are.
@@ -54,7 +54,7 @@ def compared(
         BadInput: no such query or quantity.
 
     >>> import numpy as np
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> a, b = (Head(q=np.eye(3) * size, k=np.eye(3), v=None) for size in (1, 2))
     >>> chart = compared(a, b, query=1)
     >>> [param.name for param in chart.params if param.name in ("hover", "pick")]
@@ -146,7 +146,7 @@ def _rows(drawn: Panels, maps: Maps, letter: str, part: draw.Section) -> dict[st
     for panel in mine:
         fields |= compared_maps.numbers(panel.letter, focus)
         tip[titles[panel.letter]] = f"datum.{panel.letter}_text"
-    return fields | {"tip": reading.tooltip(tip)} | part.read
+    return fields | {"tip": selected_row.tooltip(tip)} | part.read
 
 
 def _params(drawn: Panels) -> list[alt.VariableParameter]:

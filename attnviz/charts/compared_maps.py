@@ -5,11 +5,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from attnviz.charts import axes, lettering, packing, pictures
+from attnviz.charts import axes, cell_images, lettering, packing
 from attnviz.charts import layers as draw
 from attnviz.charts.compared_panels import Panel, Panels
 from attnviz.charts.palettes import ACCENT
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 WIDE = 700  # pixels from which the maps stand side by side
 HEAD = 66  # pixels above a map: its title, what is coloured, the colour bar
@@ -94,7 +94,7 @@ class Maps:
         """The hatch of a panel's masked cells, sent once for all that look the same."""
         if panel.shown.all() or self._hatch(panel) != f"{panel.letter}_hatch":
             return []
-        hatch = pictures.hatch(panel.reason, ~panel.attends)
+        hatch = cell_images.hatch(panel.reason, ~panel.attends)
         return [draw.constant(f"{panel.letter}_hatch", hatch)]
 
     def _hatch(self, panel: Panel) -> str:
@@ -112,7 +112,7 @@ class Maps:
         if not panel.shown.all():
             layers.append(draw.picture(draw.px(self._hatch(panel)), x, y, w, h, smooth=True))
         position = panel.scale.position(np.where(panel.shown, panel.values, np.nan))
-        png = pictures.cells(position, panel.scale.colours, panel.shown)
+        png = cell_images.cells(position, panel.scale.colours, panel.shown)
         layers.append(draw.picture(png, x, y, w, h))
         return [*layers, *self._axes(number, panel), *self._outlines(panel), self._bands(number)]
 
@@ -269,7 +269,7 @@ def _heading(panel: Panel, number: int) -> list[alt.Chart]:
         "title": None,
     }
     ends = draw.scale([scale.low, scale.high], x, f"{x}+{_BAR}", log=scale.log)
-    bar = pictures.bar(scale.colours, scale.start, scale.end)
+    bar = cell_images.bar(scale.colours, scale.start, scale.end)
     return [
         draw.caption(f"panel_titles[{number}]", x, top, title=True, limit="room_w"),
         draw.caption(draw.quoted(words), x, f"{top}+19", limit="room_w"),
@@ -282,12 +282,13 @@ def _entries(panels: Panels) -> Any:
     """(picture, words, x, line) of what the hatches mean, of those that are there to be seen."""
     reasons = {int(r) for p in panels.each for r in np.unique(p.reason[p.attends]) if r}
     found = [
-        (pictures.swatch(reason), f"masked: {MASK_REASONS[reason]}") for reason in sorted(reasons)
+        (cell_images.swatch(reason), f"masked: {MASK_REASONS[reason]}")
+        for reason in sorted(reasons)
     ]
     if not all(panel.attends.all() for panel in panels.each):
-        found.append((pictures.swatch(pictures.NOTHING), "attends to nothing"))
+        found.append((cell_images.swatch(cell_images.NOTHING), "attends to nothing"))
     if any(np.isnan(panel.values[panel.shown]).any() for panel in panels.each):
-        found.append((pictures.undefined(), "undefined"))
+        found.append((cell_images.undefined(), "undefined"))
     at = line = 0
     for swatch, words in found:
         wide = round(lettering.width(words, draw.LABEL_SIZE)) + 31

@@ -4,11 +4,11 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.charts import cell_images, lettering
 from attnviz.charts import layers as draw
-from attnviz.charts import lettering, pictures
 from attnviz.charts.scales import ColourScale
 from attnviz.charts.scene import Scene
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 _BAR = 150  # length of a colour bar
 _HEIGHT, _LINE, _GAP = 46, 18, 14
@@ -50,7 +50,7 @@ class Legend:
             "title": None,
         }
         ends = draw.scale([colours.low, colours.high], x, f"{x}+{_BAR}", log=colours.log)
-        bar = pictures.bar(colours.colours, colours.start, colours.end)
+        bar = cell_images.bar(colours.colours, colours.start, colours.end)
         title = draw.quoted(colours.title)
         layers = [
             draw.caption(title, x, top, title=True, limit="panel_w-label_room"),
@@ -82,9 +82,9 @@ def _entries(
     reasons = [int(reason) for reason in np.unique(scene.reason[hidden]) if reason]
     for reason in reasons:
         words = f"masked: {MASK_REASONS[reason]}" if len(reasons) > 1 else "masked"
-        entries.append((pictures.swatch(reason), words))
+        entries.append((cell_images.swatch(reason), words))
     if not scene.attends.all():
-        entries.append((pictures.swatch(pictures.NOTHING), "attends to nothing"))
+        entries.append((cell_images.swatch(cell_images.NOTHING), "attends to nothing"))
     if np.isnan(values[shown]).any():
-        entries.append((pictures.undefined(), "undefined"))
+        entries.append((cell_images.undefined(), "undefined"))
     return entries

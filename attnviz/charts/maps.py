@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.charts import axes, lettering, pictures, reading
+from attnviz.charts import axes, cell_images, lettering, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.legend import Legend
 from attnviz.charts.legend import height as legend_height
@@ -44,7 +44,7 @@ def section(
     lines = max(legend.lines for legend in legends)
     part = draw.Section(height="pair_h", params=_geometry(scene, top, rest, lines))
     if (scene.reason > 0).any():
-        hatch = pictures.hatch(scene.reason, ~scene.attends)
+        hatch = cell_images.hatch(scene.reason, ~scene.attends)
         part.params.append(draw.constant("hatch", hatch))
     for (side, values, shown, colours), legend in zip(maps, legends, strict=True):
         part.layers += legend.draw(f"{side}_x", f"{side}_y", lines)
@@ -120,7 +120,7 @@ def _map(
     if not shown.all():
         layers.append(draw.picture(draw.px("hatch"), x, y, "map_w", "map_h", smooth=True))
     position = colours.position(np.where(shown, values, np.nan))
-    png = pictures.cells(position, colours.colours, shown)
+    png = cell_images.cells(position, colours.colours, shown)
     layers.append(draw.picture(png, x, y, "map_w", "map_h"))
     layers += axes.of_map(len(scene.rows), len(scene.keys), x, y)
     sink = side == "weight" and scene.has_sink
@@ -134,7 +134,7 @@ def _bands(scene: Scene, side: Side, sink: bool) -> alt.Chart:
     spoken = side == "score"
     margin = "label_room+8"
     beside = _SINK + 10 if sink else 0
-    sentence = {"description": draw.px(reading.sentence("datum.place"))} if spoken else {}
+    sentence = {"description": draw.px(selected_row.sentence("datum.place"))} if spoken else {}
     return draw.box(
         draw.sequence(len(scene.rows), "place"),
         f"{side}_x-({margin})",
@@ -191,7 +191,7 @@ def _around_row(x: str, y: str, place: str, w: str, **look: Any) -> alt.Chart:
 def _sink(scene: Scene, colours: ColourScale) -> list[alt.Chart]:
     """The share of each row that goes to no token, beside the weights: a row and its sink are 1."""
     column = scene.sink[:, None]
-    png = pictures.cells(colours.position(column), colours.colours, np.ones_like(column, bool))
+    png = cell_images.cells(colours.position(column), colours.colours, np.ones_like(column, bool))
     x, y = "weight_x+map_w+8", "weight_y"
     tip = {
         "from (query)": "focus_name",
@@ -206,7 +206,7 @@ def _sink(scene: Scene, colours: ColourScale) -> list[alt.Chart]:
         "cell_h",
         name="cells_sink",
         calculate={"query": "query_positions[focus]", "key": "-1", "side": "1"},
-        channels={"tooltip": draw.px(reading.tooltip(tip))},
+        channels={"tooltip": draw.px(selected_row.tooltip(tip))},
     )
     return [
         draw.picture(png, x, y, str(_SINK), "map_h"),

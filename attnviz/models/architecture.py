@@ -8,8 +8,8 @@ from typing import Any
 from attnviz.errors import TooLarge, UnsupportedModel
 from attnviz.models import checkpoint
 
-# Refused before anything is downloaded: no softmax over tokens anywhere in them.
-_NO_ATTENTION = {
+# Model types without softmax over tokens anywhere; refused before anything is downloaded.
+WITHOUT_ATTENTION = {
     "falcon_mamba": "a state-space model",
     "fnet": "a model that mixes tokens by Fourier transform",
     "mamba": "a state-space model",
@@ -44,7 +44,7 @@ def check(raw: dict[str, Any], max_parameters: int | None = None) -> tuple[Any, 
 
     Raises UnsupportedModel for what cannot be shown, TooLarge for more than `max_parameters`.
     """
-    if raw.get("model_type") in _NO_ATTENTION:
+    if raw.get("model_type") in WITHOUT_ATTENTION:
         _refuse_without_attention(raw["model_type"])
     if raw.get("quantization_config") is not None:
         raise UnsupportedModel(
@@ -171,10 +171,10 @@ def _classes(value: Any) -> tuple[type, ...]:
 
 
 def _refuse_without_attention(model_type: str) -> None:
-    if model_type in _NO_ATTENTION:
+    if model_type in WITHOUT_ATTENTION:
         raise UnsupportedModel(
             what="This architecture has no attention weights.",
-            why=f"{model_type} is {_NO_ATTENTION[model_type]}: no query looks at keys in it.",
+            why=f"{model_type} is {WITHOUT_ATTENTION[model_type]}: no query looks at keys in it.",
             todo="Choose a model with softmax attention.",
         )
 

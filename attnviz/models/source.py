@@ -40,7 +40,7 @@ class Source:
         return self.entry is not None and self.entry.wheel is None
 
 
-def resolve(name: str | Path, *, allow_folders: bool = True) -> Source:
+def find_source(name: str | Path, *, allow_folders: bool = True) -> Source:
     """The source that a name stands for.
 
     A catalog name wins. A `pathlib.Path`, a text that begins with `/`, `./`, `../` or `~/`, and
@@ -51,13 +51,13 @@ def resolve(name: str | Path, *, allow_folders: bool = True) -> Source:
     then the disk is not looked at, so the answer is the same whether or not the path exists.
     Raises ModelNotFound if a folder is meant and none is there.
 
-    >>> resolve(" smollm2-135m ").entry.layers
+    >>> find_source(" smollm2-135m ").entry.layers
     30
-    >>> resolve("openai-community/gpt2").repo
+    >>> find_source("openai-community/gpt2").repo
     'openai-community/gpt2'
     """
     if isinstance(name, Path):
-        return _find_folder(name) if allow_folders else _refuse()
+        return _find_folder(name) if allow_folders else _refuse_name()
     if not isinstance(name, str):
         raise BadInput(
             what="This is not a model name.", why="A name is a text or a path.", todo=_TODO
@@ -69,7 +69,7 @@ def resolve(name: str | Path, *, allow_folders: bool = True) -> Source:
         return _find_folder(Path(name).expanduser())
     if _is_hub_id(name):
         return Source(name, repo=name)
-    return _refuse()
+    return _refuse_name()
 
 
 def check_revision(revision: str | None) -> None:
@@ -119,7 +119,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _refuse() -> Source:
+def _refuse_name() -> Source:
     # One message for every refused form, so that it tells nothing about this machine's disk.
     raise BadInput(
         what="This is not a model name that attnviz can use.",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
 from dashboard.session.selection import (
     STACKS,
     Ignored,
@@ -79,7 +79,7 @@ def read(
     a Hub id may be loaded here."""
 
     def model(raw: str) -> str:
-        source = resolve(raw, allow_folders=folders)
+        source = find_source(raw, allow_folders=folders)
         if source.repo is not None and not allows(source.repo):
             raise ValueError
         return raw.strip()

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from threadpoolctl import threadpool_limits
 
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
 from dashboard.server import heap, host, mapped_weights, memory
 from dashboard.server.store import Store
 from dashboard.server.turns import Tell, silent
@@ -96,7 +96,7 @@ def _make_room() -> None:
 
 def check_model(name: str) -> None:
     """Raise what is wrong with a model's name, or ModelRefused where it may not be loaded here."""
-    if resolve(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
+    if find_source(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
         raise ModelRefused(
             what="This server does not load this model.",
             why="It is open to everybody, and loads the models on its list only.",

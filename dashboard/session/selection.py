@@ -9,7 +9,7 @@ from urllib.parse import quote
 from attnviz.errors import AttnvizError
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL, CatalogEntry
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
 
 if TYPE_CHECKING:
     from attnviz.charts.bar_row import Order
@@ -241,7 +241,7 @@ def read(
     model = DEFAULT_MODEL
     if "model" in once:
         try:
-            source = resolve(once["model"], allow_folders=folders)
+            source = find_source(once["model"], allow_folders=folders)
             if source.repo is None or allows(source.repo):
                 model = once["model"].strip()
             else:

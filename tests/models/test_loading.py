@@ -192,7 +192,7 @@ def test_transformers_is_shown_harmless_files_only(
     edit_config(llama_folder, auto_map=auto_map, _attn_implementation="someone/evil-kernel")
     for name in ("pytorch_model.bin", "x.gguf", "other.safetensors", ".metadata"):
         (llama_folder / name).write_bytes(b"x")
-    with checkpoint.safe_view(llama_folder, checkpoint.read_config(llama_folder)) as view:
+    with checkpoint.open_safe_view(llama_folder, checkpoint.read_config(llama_folder)) as view:
         assert {path.name for path in view.iterdir()} == {
             "config.json",
             "generation_config.json",

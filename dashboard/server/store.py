@@ -6,7 +6,6 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,8 +78,6 @@ class Store:
         max_entries: int = 512,
         size: Callable[..., int] = lambda model, options: 0,
         admit: Callable[..., None] = lambda model, options, freed: None,
-        during: Callable[[Any], AbstractContextManager[None]] = nullcontext,
-        idle: Callable[[list[Any]], None] = lambda models: None,
     ) -> None:
         """
         Args:
@@ -90,12 +87,8 @@ class Store:
             size: bytes that a capture of a model on these options will take.
             admit: takes a model, options and bytes that could be freed for such a run; raises
                 TooLarge where there is no memory for it even so.
-            during: takes a model, and gives what is to surround each of its runs.
-            idle: takes the models that are held; called after a run that nobody waits behind,
-                while nothing loads.
         """
-        self._load, self._capture, self._size = load, capture, size
-        self._admit, self._during, self._idle = admit, during, idle
+        self._load, self._capture, self._size, self._admit = load, capture, size, admit
         self._max_models, self._max_bytes, self._max_entries = max_models, max_bytes, max_entries
         self._models: OrderedDict[str, Any] = OrderedDict()
         self._held: OrderedDict[Hashable, _Held] = OrderedDict()
@@ -337,7 +330,7 @@ class Store:
                 return held.value
             value = make()
             self._keep_value(model_name, name, value, reader)
-            self._rest()
+            heap.give_back()
             return value
 
     def _run(
@@ -360,8 +353,7 @@ class Store:
                 model = mine.pop() if mine else self._models.get(model_name)
             if model is None:
                 raise _MadeWay
-            with self._during(model):
-                return make(model)
+            return make(model)
 
         back = False
         while True:
@@ -377,15 +369,6 @@ class Store:
     ) -> None:
         held = _Held(model_name, value, nbytes(value), set() if reader is None else {reader})
         self._keep((model_name, *name), held)
-
-    def _rest(self) -> None:
-        """After the last run of a row of them, give back what can be had again."""
-        heap.give_back()
-        with self._books:
-            models = list(self._models.values())  # held until the call ends
-            loading = bool(self._jobs)
-        if len(self.turns) <= 1 and not loading:
-            self._idle(models)
 
     def _clear(self, coming: int) -> None:
         """Let go of the oldest before a run, so that the peak is the bound too."""

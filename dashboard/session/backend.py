@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -14,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
 from attnviz.models.source import find_source
-from dashboard.server import heap, host, mapped_weights, memory
+from dashboard.server import heap, host, memory
+from dashboard.server.page_table import PAGES
 from dashboard.server.store import Store
 from dashboard.server.turns import Tell, silent
 from dashboard.session import waiting
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 HOST = host.read()
 MAX_CHARACTERS = HOST.max_characters
 MAX_TOKENS = HOST.max_tokens  # experiments and all heads at once still come in seconds
-LONGEST = dict.fromkeys(HOST.whole, HOST.longest)  # pages, by their address, that take all of it
-# Tokens that other pages take of a text over MAX_TOKENS, where that is fewer: each entry of these
-# runs the model again and again, a gradient among it.
-BEGINNING = {"misconceptions": 256, "how-it-works": 256}
+# By the address of a page: tokens that it takes whole; tokens that it takes from the beginning of a
+# text over MAX_TOKENS, where these are fewer.
+LONGEST = {page.address: HOST.longest for page in PAGES if page.takes_whole(HOST.hosted)}
+BEGINNING = {page.address: page.beginning for page in PAGES if page.beginning}
 SLOW = 2.0  # seconds from which the run of a long text says beforehand what it takes
 # A page may be open to strangers, and a folder is the owner's: off unless the owner says so.
 FOLDERS_ALLOWED = HOST.folders
@@ -43,6 +43,7 @@ FOLDERS_ALLOWED = HOST.folders
 # as much again, a mask of the whole text, and what a page draws from it.
 _MASK_BYTES = 6
 _PAGE_BYTES = 64 * 2**20
+_FILE_BYTES = 192 * 2**20
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
 Step = Callable[[int, int], None]
@@ -128,8 +129,6 @@ def store() -> Store:
         max_bytes=HOST.max_capture_bytes,
         size=lambda model, ask: _sizes(model, ask)[0],
         admit=_admit_run,
-        during=(lambda model: mapped_weights.sparing([model])) if HOST.hosted else nullcontext,
-        idle=mapped_weights.give_back if HOST.hosted else lambda models: None,
     )
 
 
@@ -151,22 +150,18 @@ def _admit_run(model: "LoadedModel", ask: Ask, freed: int) -> None:
     more were free."""
     now = memory.read(HOST.memory) if HOST.hosted else None
     if now is not None:
-        # Pages of the weights that were given back come in again with the run, some at a time.
-        needed = _sizes(model, ask)[1] + min(mapped_weights.absent([model]), mapped_weights.AT_ONCE)
-        if needed > now.free + freed:
-            raise memory.too_little("for this run", needed, now)
+        # The system takes the model's file out of memory where room is short, and reads it again
+        # as the run goes through it; with less than this at once, it would do nothing else.
+        needed = _sizes(model, ask)[1] + min(now.files, _FILE_BYTES)
+        memory.check("for this run", needed, now, freed)
 
 
 def _admit_model(needed: int) -> None:
     """Raise TooLarge where a model does not fit, even if all that is held makes way for it."""
     now = memory.read(HOST.memory) if HOST.hosted else None
-    if now is None:
-        return
-    held = mapped_weights.present(
-        store().making_way()
-    )  # pages that were given back free nothing more
-    if needed > now.free + held + store().nbytes:
-        raise memory.too_little("for this model", needed, now)
+    if now is not None:
+        held = sum(p.nbytes for model in store().making_way() for p in model.hf.parameters())
+        memory.check("for this model", needed, now, held + store().nbytes)
 
 
 def reader() -> str | None:

@@ -5,7 +5,6 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -451,48 +450,6 @@ def test_what_is_kept_has_a_bound_in_number_too():
     assert sum(store.has_capture("m", number) for number in range(20)) == 5
 
 
-def test_the_last_of_a_row_of_runs_ends_with_a_rest_for_the_models_that_are_held():
-    rests = []
-    store = Store(
-        lambda name, tell: FakeModel(name),
-        lambda model, options: FakeCapture(model),
-        max_models=1, max_bytes=100, idle=rests.append,
-    )  # fmt: skip
-    model = store.model("m", quiet)
-    with ThreadPoolExecutor(5) as pool:
-        with store.turns.turn(quiet):
-            runs = [pool.submit(store.capture, "m", text, quiet) for text in range(5)]
-            in_line(store.turns, 6)
-        for run in runs:
-            run.result(10)
-    assert rests == [[model]]
-
-
-def test_there_is_no_rest_while_a_model_loads():
-    loading, go_on, rests = threading.Event(), threading.Event(), []
-
-    def load(name, tell):
-        if name == "slow":
-            loading.set()
-            go_on.wait(10)
-        return FakeModel(name)
-
-    store = Store(
-        load, lambda model, options: FakeCapture(model),
-        max_models=2, max_bytes=100, idle=rests.append,
-    )  # fmt: skip
-    store.model("m", quiet)
-    other = threading.Thread(target=store.model, args=("slow", quiet))
-    other.start()
-    loading.wait(10)
-    store.capture("m", "x", quiet)
-    assert not rests
-    go_on.set()
-    other.join(10)
-    store.capture("m", "y", quiet)
-    assert len(rests) == 1
-
-
 def test_a_model_that_made_way_is_loaded_again_out_of_turn():
     """A download of minutes would hold up everybody."""
     loads, go_on = [], threading.Event()
@@ -568,27 +525,6 @@ def test_what_is_laid_aside_outlasts_its_model_within_the_bound_and_goes_with_it
     assert store.aside("none", lambda: FakeCapture(None, 1), lambda value: value) is not None
     alone = store.aside("own", lambda: "with all the rest", lambda value: value[:4])
     assert alone == "with"
-
-
-def test_every_run_of_a_model_is_surrounded_and_nothing_else_is():
-    seen = []
-
-    @contextmanager
-    def during(model):
-        seen.append(model.name)
-        yield
-        seen.append("end")
-
-    store = Store(
-        lambda name, tell: FakeModel(name),
-        lambda model, options: seen.append("run") or FakeCapture(model),
-        max_models=1, max_bytes=100, during=during,
-    )  # fmt: skip
-    store.capture("m", "text", quiet)
-    store.extra("m", "text", "x", lambda capture: seen.append("extra"), quiet)
-    store.result("m", "text", "y", lambda model, capture: seen.append("result"), quiet)
-    store.probe("m", "z", lambda model: seen.append("probe"), quiet)
-    assert seen == ["m", "run", "end", "extra", "m", "result", "end", "m", "probe", "end"]
 
 
 # Bounds and turns, each of which one changed word breaks

@@ -122,8 +122,23 @@ def test_a_model_that_would_not_fit_is_refused_before_it_is_fetched(monkeypatch)
         backend.store().model("smollm2-135m", lambda words, fraction: None)
 
 
-def test_a_model_that_makes_way_counts_with_what_of_it_is_in_memory(monkeypatch):
-    """Its pages may have been given back: they are free already, and free nothing twice."""
+def test_a_run_fits_where_the_model_s_file_can_make_way(monkeypatch):
+    """Mapped weights fill a small host, and the system takes them out as it needs the room."""
+    monkeypatch.setattr(backend, "HOST", HOST)
+    monkeypatch.setattr(backend, "_sizes", lambda model, ask: (0, 100_000_000))
+    full = memory.Memory(used=1_000_000_000, limit=1_000_000_000, free=-50_000_000)
+    ask = backend.Ask("m", "text")
+    for files, fits in ((400_000_000, True), (340_000_000, False)):
+        now = replace(full, files=files)
+        monkeypatch.setattr(memory, "read", lambda said=None, now=now: now)
+        if fits:
+            backend._admit_run(model(), ask, 0)
+        else:
+            with pytest.raises(TooLarge, match="of 1,000 MB, 290 MB are free"):
+                backend._admit_run(model(), ask, 0)
+
+
+def test_a_model_that_makes_way_counts_as_free(monkeypatch):
     monkeypatch.setattr(backend, "HOST", HOST)
     backend.store.clear()
     monkeypatch.setattr(backend, "load_model", lambda name, tell: model(name))
@@ -132,10 +147,8 @@ def test_a_model_that_makes_way_counts_with_what_of_it_is_in_memory(monkeypatch)
     little = memory.Memory(used=900, limit=1_000, free=100)
     monkeypatch.setattr(memory, "read", lambda said=None: little)
     backend._admit_model(100 + held)
-    monkeypatch.setattr(backend.mapped, "present", lambda models: 40 if len(models) == 1 else 0)
-    backend._admit_model(140)
     with pytest.raises(TooLarge):
-        backend._admit_model(141)
+        backend._admit_model(101 + held)
     backend.store.clear()
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL, CatalogEntry
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
 from dashboard.session.link_fields import (
     SWITCH,
     Field,
@@ -155,7 +155,7 @@ def model_field(folders: bool, allows: Callable[[str], bool]) -> Field:
     folders may be opened."""
 
     def read(raw: str) -> str:
-        source = resolve(raw, allow_folders=folders)
+        source = find_source(raw, allow_folders=folders)
         if source.repo is not None and not allows(source.repo):
             raise Unusable("it is not on the list of this server")
         return raw.strip()

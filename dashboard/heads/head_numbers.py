@@ -96,6 +96,14 @@ class Measured:
         return self._probe[0]
 
     @property
+    def missing(self) -> list[str]:
+        """Measures that the survey was made without: it is of another version."""
+        from attnviz.detectors import HEAD_MEASURES
+
+        known = self.survey.measures if self.survey is not None else HEAD_MEASURES
+        return [name for name in HEAD_MEASURES if name not in known]
+
+    @property
     def why(self) -> str:
         """Why there are none on repeated random tokens; empty where there are."""
         return self._probe[1]
@@ -121,7 +129,7 @@ class Measured:
                 return None
             return self._of(self.random, plain(name), titles()[name], words.REPEATED)
         if self.survey is not None:
-            return self._surveyed(self.survey, name)
+            return None if name in self.missing else self._surveyed(self.survey, name)
         return self._of(self.text, name, titles()[name], "")
 
     def _of(self, profile: "HeadProfile", name: str, title: str, more: str) -> Numbers:

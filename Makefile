@@ -1,5 +1,6 @@
 # make run    set up what is needed and start the dashboard
 # make test   set up what is needed and run every test, those in a browser included
+# make sweep  every text architecture that transformers knows, of which make test takes a sample
 # make check  lint, formatting, types, and which way imports run
 # make bench  speed and memory, as ratios, in some minutes; LENGTHS="64 256" for these alone,
 #             PEERS=1 beside other packages, RESULTS=1 for all lengths and tests/bench/RESULTS.md
@@ -14,7 +15,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 py
 LENGTHS ?=
 ADDRESS ?= localhost
 
-.PHONY: run test check bench
+.PHONY: run test sweep check bench
 
 # For this machine alone, and so with its folders; ADDRESS=0.0.0.0 serves others, and no folders.
 run: $(VENV)/.runs
@@ -22,9 +23,10 @@ run: $(VENV)/.runs
 
 test: $(VENV)/.tests
 	.ci/browser
-	OMP_NUM_THREADS=1 $(PY) -m pytest --ignore=tests/browser --numprocesses=2 --dist=loadfile
-	# Once more where one fails, and said so: a browser on a busy machine misses a key now and then.
-	OMP_NUM_THREADS=1 $(PY) -m pytest tests/browser --reruns=1 -rR
+	OMP_NUM_THREADS=1 $(PY) -m pytest --ignore=tests/sweep/test_full_sweep.py --numprocesses=2 --dist=loadfile -rR
+
+sweep: $(VENV)/.tests
+	OMP_NUM_THREADS=1 $(PY) -m pytest tests/sweep/test_full_sweep.py
 
 check: $(VENV)/.tests
 	$(PY) -m ruff check .

@@ -49,6 +49,11 @@ class Survey:
     def stacks(self) -> list[str]:
         return list(dict.fromkeys(self.heads["stack"]))
 
+    @property
+    def measures(self) -> list[str]:
+        """The measures that it was made with: those of the version that made it."""
+        return list(dict.fromkeys(self.heads["measure"]))
+
     def grid(
         self, measure: str, statistic: str = "mean", stack: str | None = None
     ) -> NDArray[np.float64]:
@@ -62,8 +67,9 @@ class Survey:
         if rows.empty or statistic not in rows:
             raise BadInput(
                 what=f"This survey has no {statistic!r} of {measure!r} in the {stack}.",
-                why=f"It has {', '.join(self.stacks) or 'no text that counted'}.",
-                todo=f"Choose one of {', '.join(STATISTICS)} of {', '.join(MEASURES)}.",
+                why=f"It has {', '.join(STATISTICS)} of {', '.join(self.measures) or 'nothing'} "
+                f"in {', '.join(self.stacks) or 'no text that counted'}.",
+                todo="Choose one of these, or run the survey again for measures that are new.",
             )
         grid = np.full((rows["layer"].max() + 1, rows["head"].max() + 1), np.nan)
         grid[rows["layer"], rows["head"]] = rows[statistic]

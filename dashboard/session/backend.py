@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from threadpoolctl import threadpool_limits
 
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
 from dashboard.server import heap, host, memory
 from dashboard.server.page_table import PAGES
 from dashboard.server.store import Store
@@ -92,12 +92,12 @@ def load_model(name: str, tell: Tell) -> "LoadedModel":
 
 def _make_room() -> None:
     heap.settle()
-    store().make_room()
+    store().models.make_room()
 
 
 def check_model(name: str) -> None:
     """Raise what is wrong with a model's name, or ModelRefused where it may not be loaded here."""
-    if resolve(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
+    if find_source(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
         raise ModelRefused(
             what="This server does not load this model.",
             why="It is open to everybody, and loads the models on its list only.",
@@ -160,7 +160,7 @@ def _admit_model(needed: int) -> None:
     """Raise TooLarge where a model does not fit, even if all that is held makes way for it."""
     now = memory.read(HOST.memory) if HOST.hosted else None
     if now is not None:
-        held = sum(p.nbytes for model in store().making_way() for p in model.hf.parameters())
+        held = sum(p.nbytes for model in store().models.making_way() for p in model.hf.parameters())
         memory.check("for this model", needed, now, held + store().nbytes)
 
 
@@ -186,7 +186,7 @@ def _leave(session: str) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=_leave)
 def _presence(session: str) -> str:
-    store().come(session)
+    store().results.welcome(session)
     return session
 
 
@@ -333,10 +333,10 @@ def left_out(ask: Ask) -> int:
 
 def cut_text(model: "LoadedModel", ask: Ask) -> str:
     """The longest beginning of the text that stays within the limit when tokenised by itself."""
-    from attnviz.tokens import cut
+    from attnviz.tokens import shorten_text
 
     limit, _ = token_limit(model, ask.cut_to)
-    return cut(model.tokenizer, ask.text, limit, **ask.tokenizing)
+    return shorten_text(model.tokenizer, ask.text, limit, **ask.tokenizing)
 
 
 def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:

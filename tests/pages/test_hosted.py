@@ -63,7 +63,7 @@ def test_a_listed_model_opens_on_its_choice(hosted):
     app.selectbox(key="pick_model").set_value(LISTED).run()
     assert not app.exception and not app.error
     assert app.title[0].value.startswith("gpt2, layer")
-    assert backend.store().holds(LISTED) and not backend.store().holds("smollm2-135m")
+    assert backend.store().models.holds(LISTED) and not backend.store().models.holds("smollm2-135m")
 
 
 @pytest.mark.parametrize("name", ["evil/model", "openai-community/gpt2-xl", "/etc", "../x"])
@@ -158,7 +158,7 @@ def test_a_reader_who_leaves_frees_what_was_his(hosted):
 
     app = hosted({"smollm2-135m": model()})
     assert not app.exception and backend.store().nbytes > 0
-    session = next(iter(backend.store()._held.values())).readers
+    session = next(iter(backend.store().results.entries.values())).readers
     (who,) = session
     clear_session_resource_cache(who)  # what Streamlit does when a reader disconnects
     gc.collect()
@@ -167,7 +167,7 @@ def test_a_reader_who_leaves_frees_what_was_his(hosted):
 
 def test_on_a_machine_of_ones_own_a_capture_outlives_a_reload(open_app):
     open_app({"smollm2-135m": model()})
-    held = list(backend.store()._held.values())
+    held = list(backend.store().results.entries.values())
     assert held and not any(one.readers for one in held)
 
 

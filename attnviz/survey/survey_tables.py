@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnviz.errors import BadInput
@@ -121,8 +122,6 @@ def open_survey(folder: str | Path) -> Survey:
 
 
 def _heads(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     columns: dict[str, list[Any]] = {name: [] for name in (*_PLACE, *STATISTICS)}
     for stack, tally in part.tallies.items():
         measured = np.argwhere((tally.texts > 0).any(axis=0))
@@ -137,8 +136,6 @@ def _heads(part: Part) -> "pd.DataFrame":
 
 
 def _examples(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     names = ["stack", "layer", "head", "rank", *(field.name for field in fields(Example))]
     rows = [
         (stack, layer, head, rank, *vars(example).values())
@@ -150,8 +147,6 @@ def _examples(part: Part) -> "pd.DataFrame":
 
 
 def _failures(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     names = [field.name for field in fields(Failure)]
     return pd.DataFrame([tuple(vars(one).values()) for one in part.failures], columns=names)
 

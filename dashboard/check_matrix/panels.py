@@ -2,9 +2,11 @@
 
 import re
 
+import pandas as pd
 import streamlit as st
 
 from attnviz.matrix_check import KINDS, MatrixVerdict
+from attnviz.matrix_check.matrix_picture import draw_matrix
 from attnviz.matrix_check.verdict import Matrix
 from dashboard.check_matrix import views
 from dashboard.check_matrix.controls import Given
@@ -37,8 +39,6 @@ def draw(given: Given, verdict: MatrixVerdict) -> None:
 
 
 def _pictures(given: Given, verdict: MatrixVerdict) -> None:
-    from attnviz.matrix_check.matrix_picture import draw_matrix
-
     rows, columns = given.matrix.shape
     st.altair_chart(
         draw_matrix(given.matrix),
@@ -90,8 +90,6 @@ def _tables(given: Given) -> None:
 
 
 def _table(title: str, matrix: Matrix) -> None:
-    import pandas as pd
-
     if matrix.size > _MAX_TABLE:
         st.text(f"The first {_MAX_TABLE // matrix.shape[1]} rows:")
         matrix = matrix[: max(1, _MAX_TABLE // matrix.shape[1])]

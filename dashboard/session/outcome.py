@@ -4,6 +4,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from attnviz.heads.distances import softmax
+from attnviz.tokens import tokens_of_ids
 from dashboard.server.turns import silent
 from dashboard.session import backend, slow_results
 from dashboard.session.selection import SettledSelection
@@ -149,11 +153,6 @@ def moved(capture: "Capture", output: Any, query: int) -> float:
 def likeliest(model: "LoadedModel", before: Any, others: list[Any]) -> list[Any]:
     """The likeliest tokens of several distributions at the last position kept, each with its
     probability in each: (token, before, other, ...), the likeliest before first."""
-    import numpy as np
-
-    from attnviz.heads.distances import softmax
-    from attnviz.tokens import tokens_of_ids
-
     if before is None or not len(before):
         return []
     rows = np.stack([softmax(logits[-1]) for logits in (before, *others)])

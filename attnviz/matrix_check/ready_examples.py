@@ -11,7 +11,9 @@ import numpy as np
 
 from attnviz.heads.softmax import Array, weigh
 
-RECORDED = json.loads(files("attnviz.matrix_check").joinpath("data/recorded.json").read_text())
+RECORDED = json.loads(
+    files("attnviz.matrix_check").joinpath("data/recorded.json").read_text("utf-8")
+)
 """A text, and for each model a layer, some of its heads and their scores (head, query, key); a row
 ends with the last key that its query may look at. `tests/matrix_check/record.py` measured them."""
 _HEAD = 5

@@ -40,4 +40,4 @@ def as_json(recorded: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(as_json(measure()))
+    TARGET.write_text(as_json(measure()), "utf-8")

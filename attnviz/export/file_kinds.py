@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput, TooLarge
 from attnviz.export import array_files, provenance, still_pictures, tables, webpage
@@ -30,16 +30,20 @@ def _script(view: "View") -> bytes:
     return f"{view.script}\n# provenance: {note}\n".encode()
 
 
+def _read_script(contents: bytes) -> dict[str, Any]:
+    return provenance.read(contents.rpartition(b"\n# provenance: ")[2])
+
+
 KINDS: dict[str, Kind] = {
-    "svg": Kind("SVG", "the picture, sharp at any size", "image/svg+xml", still_pictures.svg),
-    "png": Kind("PNG", "the picture in dots, for slides", "image/png", still_pictures.png),
+    "svg": Kind("SVG", "the picture, sharp at any size", "image/svg+xml", still_pictures.to_svg),
+    "png": Kind("PNG", "the picture in dots, for slides", "image/png", still_pictures.to_png),
     "csv": Kind("CSV", "all numbers, a row a cell", "text/csv", tables.to_csv),
     "parquet": Kind(
         "Parquet", "the same table, for programs", "application/octet-stream", tables.to_parquet
     ),
     "npz": Kind("NPZ", "the arrays, for numpy", "application/octet-stream", array_files.to_npz),
     "json": Kind("JSON", "the arrays, for anything else", "application/json", array_files.to_json),
-    "html": Kind("HTML", "one page that works offline", "text/html", webpage.html),
+    "html": Kind("HTML", "one page that works offline", "text/html", webpage.to_html),
     "py": Kind("Python", "a script that makes the same numbers", "text/x-python", _script),
 }
 """Every kind of file by its ending. All hold the provenance."""
@@ -115,20 +119,20 @@ def read(path: str | Path) -> Saved:
 def from_bytes(contents: bytes, kind: str) -> Saved:
     """What the bytes of a file of this kind hold."""
     kind = _known(kind)
-    if kind == "svg":
-        return Saved({}, still_pictures.read_svg(contents))
-    if kind == "png":
-        return Saved({}, still_pictures.read_png(contents))
-    if kind == "py":
-        last = contents.decode("utf-8", "replace").rstrip().rsplit("\n# provenance: ", 1)[-1]
-        return Saved({}, provenance.read(last))
+    if kind == "npz":
+        return Saved(*array_files.read_npz(contents))
     if kind == "html":
-        packed, made = webpage.read(contents)
-        return Saved(array_files.from_npz(packed)[0], made)
-    readers = {
-        "npz": array_files.from_npz,
-        "csv": tables.from_csv,
-        "parquet": tables.from_parquet,
-        "json": array_files.from_json,
-    }
-    return Saved(*readers[kind](contents))
+        packed, made = webpage.read_page(contents)
+        return Saved(array_files.read_npz(packed)[0], made)
+    return Saved({}, _READERS[kind](contents))
+
+
+_READERS: dict[str, Callable[[bytes], dict[str, Any]]] = {
+    "svg": still_pictures.read_svg,
+    "png": still_pictures.read_png,
+    "csv": tables.read_csv,
+    "parquet": tables.read_parquet,
+    "json": array_files.read_json,
+    "py": _read_script,
+}
+"""What reads the provenance of each kind of file that is read for it alone."""

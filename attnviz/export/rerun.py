@@ -1,16 +1,25 @@
 """Rerun: make the numbers of a file again from what it says about itself, and compare."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import attnviz
+from attnviz.capture import capture
 from attnviz.errors import BadInput, ModelRefused
 from attnviz.export import provenance
+from attnviz.export.all_heads_view import heads_view
 from attnviz.export.changes import from_data
+from attnviz.export.digests import bound_difference, hash_array, measure_difference
+from attnviz.export.long_text_views import overview_view
+from attnviz.export.one_head_view import head_view
 from attnviz.export.script import asked_of
+from attnviz.export.two_heads_view import compare_view
+from attnviz.models.catalog import CATALOG
+from attnviz.models.progress import Progress
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -18,7 +27,6 @@ if TYPE_CHECKING:
     from attnviz.interventions import Run
     from attnviz.models import LoadedModel
 
-Progress = Callable[[str, float | None], None]
 TOLERANCES = {"float32": 1e-5, "float64": 1e-5}
 """How far apart, as a part of the largest number, arrays of a run in that type may be and still
 count as the same; any other type is held to 5e-3."""
@@ -29,10 +37,10 @@ class Saved:
     """A file that was read back.
 
     Attributes:
-        arrays: {name: array}, as they were saved; empty for a picture or a script, which hold the
-            provenance alone.
+        arrays: {name: array}, as they were saved, of NPZ and HTML; empty for every other kind of
+            file, of which the provenance alone is read.
         provenance: where the numbers come from: model, revision, dtype, input, tokens, place,
-            what-ifs, versions, the order and the units of the axes.
+            interventions, versions, the order and the units of the axes, the digests of the arrays.
     """
 
     arrays: dict[str, NDArray]
@@ -50,37 +58,55 @@ class Rerun:
     Attributes:
         view: made now.
         differences: {array: the largest difference, as a part of the largest number}; 0.0 is the
-            same in every bit, infinite where one side is masked or undefined and the other not.
-            Empty for a picture or a script, which hold no arrays to compare.
+            same, infinite where one side is masked or undefined and the other not. Where another
+            digest is all that is known, how far the largest numbers are apart: the arrays may be
+            further. Empty for a file that has neither arrays nor their digests.
         tolerance: up to here they count as the same.
         notes: what else is not as it was: other versions, another machine.
+        digests: {array: whether it is the same in every bit}, of those that the file has only the
+            digest of. What the file itself holds of them, such as the cells of a CSV, is not read.
     """
 
     view: "View"
     differences: Mapping[str, float]
     tolerance: float
     notes: tuple[str, ...]
+    digests: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def same(self) -> bool:
-        return all(difference <= self.tolerance for difference in self.differences.values())
+        """Whether all arrays are known to be the same, up to the tolerance: of another digest that
+        is not known."""
+        apart = self.differences.values()
+        return all(self.digests.values()) and all(part <= self.tolerance for part in apart)
 
     @property
     def identical(self) -> bool:
         """Whether every bit is the same."""
-        return not any(self.differences.values())
+        return all(self.digests.values()) and not any(self.differences.values())
 
     @property
     def words(self) -> str:
-        """What came of it, in one sentence."""
+        """What came of it, in one or two sentences."""
         if not self.differences:
-            return "The file holds no arrays to compare; they were made again."
-        worst = max(self.differences, key=lambda name: self.differences[name])
+            return (
+                "The file holds nothing to compare, no arrays and no digests; they were made again."
+            )
         if self.identical:
-            return f"The same in every bit, all {len(self.differences)} arrays."
+            how = ", by their digests: no numbers were read from the file" if self.digests else ""
+            return f"The same in every bit, all {len(self.differences)} arrays{how}."
+        other = [name for name, same in self.digests.items() if not same]
+        worst = max(other or self.differences, key=lambda name: self.differences[name])
+        apart = f"{self.differences[worst]:.1e}"
+        if other:
+            return (
+                f"Not the same in every bit: {', '.join(other)}. Their largest numbers differ by "
+                f"up to {apart} of themselves, in {worst}; how far each number is apart, an NPZ of "
+                "the view would tell."
+            )
         verdict = "The same" if self.same else "Not the same"
         return (
-            f"{verdict}: the largest difference is {self.differences[worst]:.1e} of the largest "
+            f"{verdict}: the largest difference is {apart} of the largest "
             f"number, in {worst}; up to {self.tolerance:.0e} counts as the same."
         )
 
@@ -92,7 +118,8 @@ def rerun(
     progress: Progress | None = None,
     other_revision: bool = False,
 ) -> Rerun:
-    """Run a view that was read from a file again, and compare every array.
+    """Run a view that was read from a file again, and compare every array: with the file's own
+    where it has them (NPZ, HTML), else with their digests.
 
     Args:
         saved: from `attnviz.export.read`.
@@ -105,9 +132,9 @@ def rerun(
         BadInput: the model is needed and not given; the text has other tokens than it had; the
             file is of a view that no library can run again.
     """
-    made = _note(saved.provenance)
+    made = _refuse_gaps(saved.provenance)
     kind = made.get("place", {}).get("kind")
-    if kind not in _MADE:
+    if kind not in _VIEWS:
         raise BadInput(
             what="This view cannot be run again from its file.",
             why="It is a table of a page, a head by itself or a matrix that somebody gave: its "
@@ -115,29 +142,30 @@ def rerun(
             todo="Open the link in its provenance, where it has one.",
         )
     _check_fields(made, kind)
-    loaded = _model(made["model"], model, progress)
-    if not other_revision:
-        _same_weights(made["model"], loaded)
-    view = _MADE[kind](made, loaded, other_revision)
-    again = view.arrays
-    differences = {
-        name: _difference(old, again.get(name)) for name, old in sorted(saved.arrays.items())
-    }
-    tolerance = TOLERANCES.get(loaded.info.dtype, 5e-3)
-    return Rerun(view, differences, tolerance, _notes(made, view.provenance))
+    first = _find_model(made["model"], model, progress, other_revision)
+    runs = [_run_again(made, first)]
+    if kind == "two heads":
+        about = made["second"]["model"]
+        same = about == made["model"]
+        second = first if same else _find_model(about, None, progress, other_revision)
+        runs.append(_run_again(made["second"], second))
+    view = _VIEWS[kind](made, *runs)
+    differences, digests = _compare(saved.arrays, made, view.arrays)
+    tolerance = TOLERANCES.get(first.info.dtype, 5e-3)
+    return Rerun(view, differences, tolerance, _list_changes(made, view.provenance), digests)
 
 
-class _Note(dict[str, Any]):
-    """A part of a provenance; what it should have and has not makes it none of ours."""
+class _Part(dict[str, Any]):
+    """A part of a provenance that refuses the file where a field is missing."""
 
     def __missing__(self, name: str) -> Any:
-        raise provenance.not_ours()
+        provenance.refuse_file()
 
 
-def _note(value: Any) -> Any:
+def _refuse_gaps(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return _Note({name: _note(part) for name, part in value.items()})
-    return [_note(part) for part in value] if isinstance(value, list) else value
+        return _Part({name: _refuse_gaps(part) for name, part in value.items()})
+    return [_refuse_gaps(part) for part in value] if isinstance(value, list) else value
 
 
 _AT = {"layer": int, "head": int, "stack": str}
@@ -154,43 +182,42 @@ _PLACE: dict[str, dict[str, type]] = {
 def _check_fields(made: Mapping[str, Any], kind: str) -> None:
     """Refuse what was damaged so that a name, a place or a list is something else: what goes wrong
     in the run itself is then the run's own."""
-    parts: list[tuple[Any, Mapping[str, type]]] = [
-        (made["place"], _PLACE[kind]),
-        (made["model"], _MODEL),
-        (made["input"], {"asked": dict}),
-    ]
+    sides = [made, made["second"]] if kind == "two heads" else [made]
+    if not all(isinstance(side, dict) for side in sides):
+        provenance.refuse_file()
+    parts: list[tuple[Any, Mapping[str, type]]] = [(made["place"], _PLACE[kind])]
+    for side in sides:
+        parts += [(side["model"], _MODEL), (side["input"], {"asked": dict})]
     if kind == "two heads":
-        second = made["second"]
-        if not isinstance(second, dict):
-            raise provenance.not_ours()
-        parts += [(second["model"], _MODEL), (second["input"], {"asked": dict})]
         parts += [(made["place"][side], _AT) for side in ("a", "b")]
     for part, fields in parts:
         whole = isinstance(part, dict)
         if not whole or not all(isinstance(part[name], one) for name, one in fields.items()):
-            raise provenance.not_ours()
+            provenance.refuse_file()
 
 
-def _model(
-    about: Mapping[str, Any], model: "LoadedModel | None", progress: Progress | None
+def _find_model(
+    about: Mapping[str, Any],
+    model: "LoadedModel | None",
+    progress: Progress | None,
+    other_revision: bool,
 ) -> "LoadedModel":
-    if model is not None:
+    """The model that was given, or else the one that the name loads; refused where it is not the
+    one of the file."""
+    if model is None:
+        if not provenance.loadable(about):
+            raise BadInput(
+                what="The file names a model that was given as an object or a folder.",
+                why="No name loads it.",
+                todo="Give it: saved.again(model), with what attnviz.wrap or attnviz.load "
+                "returned.",
+            )
+        name, dtype = about["name"], about["dtype"]
+        pinned = None if name in CATALOG else about["revision"]
+        model = attnviz.load(name, dtype=dtype, revision=pinned, progress=progress)
+    info = model.info
+    if other_revision:
         return model
-    if not provenance.loadable(about):
-        raise BadInput(
-            what="The file names a model that was given as an object or a folder.",
-            why="No name loads it.",
-            todo="Give it: saved.again(model), with what attnviz.wrap or attnviz.load returned.",
-        )
-    import attnviz
-    from attnviz.models.catalog import CATALOG
-
-    pinned = None if about["name"] in CATALOG else about["revision"]
-    return attnviz.load(about["name"], dtype=about["dtype"], revision=pinned, progress=progress)
-
-
-def _same_weights(about: Mapping[str, Any], loaded: "LoadedModel") -> None:
-    info = loaded.info
     if info.revision != about["revision"]:
         raise ModelRefused(
             what=f"The file was made with other weights of {about['name']}.",
@@ -205,12 +232,10 @@ def _same_weights(about: Mapping[str, Any], loaded: "LoadedModel") -> None:
             f"{info.architecture} in {info.dtype}.",
             todo="Give the model it was made with.",
         )
+    return model
 
 
-def _captured(made: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run":
-    import attnviz
-    from attnviz.capture import capture
-
+def _run_again(made: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run":
     given = made["input"]
     changes = [from_data(change) for change in made.get("interventions", [])]
     asked = asked_of(given)
@@ -225,108 +250,80 @@ def _captured(made: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run":
     return attnviz.run(model, interventions=changes, baseline=found) if changes else found
 
 
-def _head(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View":
-    from attnviz.export.one_head_view import head_view
-
+def _head_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
     place = made["place"]
+    names = ("layer", "head", "stack", "query", "measure", "near")
     return head_view(
-        _captured(made, model),
-        place["layer"],
-        place["head"],
-        place["stack"],
-        query=place["query"],
+        of,
+        **{name: place[name] for name in names},
         stage=None if place["stage"] == "softmax" else place["stage"],
-        measure=place["measure"],
-        near=place["near"],
         places=(place["rows"], place["keys"]),
         link=made.get("link", ""),
         **place["looks"],
     )
 
 
-def _heads(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View":
-    from attnviz.export.all_heads_view import heads_view
-
+def _heads_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
     place = made["place"]
-    return heads_view(
-        _captured(made, model),
-        place["stack"],
-        measure=place["measure"],
-        measures=place["measures"],
-        rows=place.get("rows"),
-        link=made.get("link", ""),
-    )
+    options = {name: place[name] for name in ("stack", "measure", "measures")}
+    return heads_view(of, **options, rows=place.get("rows"), link=made.get("link", ""))
 
 
-def _overview(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View":
-    from attnviz.export.long_text_views import overview_view
+def _overview_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
+    names = ("layer", "head", "stack", "query", "near")
+    options = {name: made["place"][name] for name in names}
+    return overview_view(of, **options, link=made.get("link", ""))
 
+
+def _two_heads_again(
+    made: Mapping[str, Any], one: "Capture | Run", other: "Capture | Run"
+) -> "View":
     place = made["place"]
-    at = {name: place[name] for name in ("layer", "head", "stack", "query", "near")}
-    return overview_view(_captured(made, model), link=made.get("link", ""), **at)
-
-
-def _after(made: Mapping[str, Any], model: "LoadedModel") -> "Capture":
-    """The capture of one side, with its what-ifs."""
-    from attnviz.interventions import Run
-
-    found = _captured(made, model)
-    return found.capture if isinstance(found, Run) else found
-
-
-def _two_heads(made: Mapping[str, Any], model: "LoadedModel", other: bool) -> "View":
-    """Both sides again; the second model is loaded by its name where it is another one. `other`:
-    its weights may be others too."""
-    from attnviz.export.two_heads_view import compare_view
-
-    place, second = made["place"], made["second"]
-    first = _after(made, model)
-    loaded = model
-    if second["model"] != made["model"]:
-        loaded = _model(second["model"], None, None)
-        if not other:
-            _same_weights(second["model"], loaded)
-    captures = [first, _after(second, loaded)]
+    captures = [provenance.find_capture(of) for of in (one, other)]
     a, b = (
-        capture.head(at["layer"], at["head"], at["stack"])
-        for capture, at in zip(captures, (place["a"], place["b"]), strict=True)
+        of.head(at["layer"], at["head"], at["stack"])
+        for of, at in zip(captures, (place["a"], place["b"]), strict=True)
     )
     names = ("query", "other_query", "of", "weight_colour", "near")
     return compare_view(
         a,
         b,
         (provenance.of_capture(captures[0]), provenance.of_capture(captures[1])),
+        **{name: place[name] for name in names},
         names=tuple(place["names"]),
         link=made.get("link", ""),
-        **{name: place[name] for name in names},
     )
 
 
-_MADE: dict[str, Callable[[Mapping[str, Any], "LoadedModel", bool], "View"]] = {
-    "head": _head,
-    "heads": _heads,
-    "overview": _overview,
-    "two heads": _two_heads,
+_VIEWS: dict[str, Callable[..., "View"]] = {
+    "head": _head_again,
+    "heads": _heads_again,
+    "overview": _overview_again,
+    "two heads": _two_heads_again,
 }
+"""What makes each kind of view again, from its provenance and from one run for each side."""
 
 
-def _difference(old: NDArray, new: NDArray | None) -> float:
-    """The largest difference as a part of the largest number; infinite where they cannot be
-    compared, 0.0 where every bit is the same."""
-    if new is None or new.shape != old.shape:
-        return float("inf")
-    if np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
-        return 0.0
-    if old.dtype.kind != "f":
-        return float("inf")
-    seen = np.isfinite(old)
-    if (seen != np.isfinite(new)).any() or (np.isnan(old) != np.isnan(new)).any():
-        return float("inf")
-    apart = np.abs(old[seen].astype(np.float64) - new[seen])
-    return float(apart.max(initial=0) / max(float(np.abs(old[seen]).max(initial=0)), 1e-30))
+def _compare(
+    old: Mapping[str, NDArray], made: Mapping[str, Any], new: Mapping[str, NDArray]
+) -> tuple[dict[str, float], dict[str, bool]]:
+    """`Rerun.differences` and `Rerun.digests`, of the arrays `old` and the provenance `made` of a
+    file and of the arrays made now."""
+    differences = {name: measure_difference(values, new.get(name)) for name, values in old.items()}
+    digests = {}
+    for name, about in made["arrays"].items():
+        if "sha256" in about and name not in old:
+            digests[name] = name in new and hash_array(new[name]) == about["sha256"]
+            differences[name] = 0.0 if digests[name] else bound_difference(about, new.get(name))
+    if digests:
+        for axis in made["axis_order"]:
+            name, places = f"{axis}_places", np.array(made["axes"][axis]["places"], np.int64)
+            differences.setdefault(name, measure_difference(places, new.get(name)))
+    return dict(sorted(differences.items())), digests
 
 
-def _notes(made: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_changes(made: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """What has another version now."""
     before, here = made["versions"], now["versions"]
     names = [name for name in {**before, **here} if before.get(name) != here.get(name)]
     return tuple(

@@ -53,11 +53,11 @@ document.documentElement.dataset.error=String(error);});
 """
 
 
-def html(view: "View") -> bytes:
+def to_html(view: "View") -> bytes:
     """The page: title, finding, picture, numbers, script, provenance; the arrays inside as NPZ."""
     from attnviz.export.array_files import to_npz
 
-    svg, scripts = still_pictures.still_and_scripts(view)
+    svg, scripts = still_pictures.draw_with_scripts(view)
     code = f"{scripts}\n{_START}".replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = (
@@ -65,7 +65,7 @@ def html(view: "View") -> bytes:
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     living = {
-        "spec": still_pictures.specification(view, still=False),
+        "spec": still_pictures.make_specification(view, still=False),
         "flexible": view.flexible,
         "alt": view.finding,
     }
@@ -166,20 +166,18 @@ def _inert(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def read(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The NPZ and the provenance inside a page that `html` wrote."""
+def read_page(data: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The NPZ and the provenance inside a page that `to_html` wrote."""
     text = data.decode("utf-8", "replace")
-    made = provenance.read(_between(text, "attnviz-provenance"))
+    made = provenance.read(_find_element(text, "attnviz-provenance"))
     try:
-        return base64.b64decode(_between(text, "attnviz-npz"), validate=True), made
+        return base64.b64decode(_find_element(text, "attnviz-npz"), validate=True), made
     except ValueError as error:
-        raise provenance.not_ours() from error
+        provenance.refuse_file(error)
 
 
-def _between(text: str, name: str) -> str:
-    # the last one: a text of the reader's stands escaped everywhere, this element once
-    start = text.rfind(f'id="{name}">')
-    if start < 0:
-        raise provenance.not_ours()
-    start += len(f'id="{name}">')
-    return text[start : text.find("</script>", start)]
+def _find_element(text: str, name: str) -> str:
+    """What stands in an element; the last one of that name, as a text of the reader's stands
+    escaped everywhere."""
+    _, found, rest = text.rpartition(f'id="{name}">')
+    return rest.partition("</script>")[0] if found else ""

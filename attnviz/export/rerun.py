@@ -132,8 +132,8 @@ def rerun(
         BadInput: the model is needed and not given; the text has other tokens than it had; the
             file is of a view that no library can run again.
     """
-    made = _refuse_gaps(saved.provenance)
-    kind = made.get("place", {}).get("kind")
+    made = saved.provenance
+    kind = _take(made.get("place", {}), {"kind": str | None})["kind"]
     if kind not in _VIEWS:
         raise BadInput(
             what="This view cannot be run again from its file.",
@@ -141,59 +141,43 @@ def rerun(
             "numbers are in the file, and how they were made is not.",
             todo="Open the link in its provenance, where it has one.",
         )
-    _check_fields(made, kind)
-    first = _find_model(made["model"], model, progress, other_revision)
-    runs = [_run_again(made, first)]
-    if kind == "two heads":
-        about = made["second"]["model"]
-        same = about == made["model"]
-        second = first if same else _find_model(about, None, progress, other_revision)
-        runs.append(_run_again(made["second"], second))
-    view = _VIEWS[kind](made, *runs)
+    make, fields = _VIEWS[kind]
+    place = _take(made["place"], fields)
+    # all that the file says is looked at before anything runs: what fails later is not its fault
+    parts = [made, made.get("second")] if kind == "two heads" else [made]
+    sides = [_read_side(part) for part in parts]
+    first = _find_model(sides[0]["model"], model, progress, other_revision)
+    runs = [_run_again(sides[0], first)]
+    for side in sides[1:]:
+        same = side["model"] == sides[0]["model"]
+        other = first if same else _find_model(side["model"], None, progress, other_revision)
+        runs.append(_run_again(side, other))
+    view = make(*runs, **place, link=made.get("link", ""))
     differences, digests = _compare(saved.arrays, made, view.arrays)
     tolerance = TOLERANCES.get(first.info.dtype, 5e-3)
     return Rerun(view, differences, tolerance, _list_changes(made, view.provenance), digests)
 
 
-class _Part(dict[str, Any]):
-    """A part of a provenance that refuses the file where a field is missing."""
-
-    def __missing__(self, name: str) -> Any:
+def _take(part: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """These fields of a part of a provenance; refuses the file where one has another type."""
+    if not isinstance(part, dict):
         provenance.refuse_file()
-
-
-def _refuse_gaps(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _Part({name: _refuse_gaps(part) for name, part in value.items()})
-    return [_refuse_gaps(part) for part in value] if isinstance(value, list) else value
-
-
-_AT = {"layer": int, "head": int, "stack": str}
-_MODEL = {"name": str, "revision": str, "dtype": str, "architecture": str}
-_PLACE: dict[str, dict[str, type]] = {
-    "head": {**_AT, "query": int, "stage": str, "measure": str, "rows": list, "keys": list}
-    | {"looks": dict},
-    "heads": {"stack": str, "measure": str, "measures": list},
-    "overview": {**_AT, "query": int, "near": int},
-    "two heads": {"a": dict, "b": dict, "of": str, "names": list},
-}
-
-
-def _check_fields(made: Mapping[str, Any], kind: str) -> None:
-    """Refuse what was damaged so that a name, a place or a list is something else: what goes wrong
-    in the run itself is then the run's own."""
-    sides = [made, made["second"]] if kind == "two heads" else [made]
-    if not all(isinstance(side, dict) for side in sides):
-        provenance.refuse_file()
-    parts: list[tuple[Any, Mapping[str, type]]] = [(made["place"], _PLACE[kind])]
-    for side in sides:
-        parts += [(side["model"], _MODEL), (side["input"], {"asked": dict})]
-    if kind == "two heads":
-        parts += [(made["place"][side], _AT) for side in ("a", "b")]
-    for part, fields in parts:
-        whole = isinstance(part, dict)
-        if not whole or not all(isinstance(part[name], one) for name, one in fields.items()):
+    taken = {}
+    for name, kind in fields.items():
+        taken[name] = part.get(name)
+        if isinstance(kind, dict):
+            taken[name] = _take(taken[name], kind)
+        elif not isinstance(taken[name], kind):
             provenance.refuse_file()
+    return taken
+
+
+def _read_side(made: Any) -> dict[str, Any]:
+    """The model, the input and the interventions of one run."""
+    side = _take(made, {"model": dict, "input": dict, "interventions": list | None})
+    _take(side["model"], {"name": str, "revision": str, "dtype": str, "architecture": str})
+    _take(side["input"], {"asked": dict})
+    return side | {"interventions": [from_data(change) for change in side["interventions"] or []]}
 
 
 def _find_model(
@@ -235,13 +219,12 @@ def _find_model(
     return model
 
 
-def _run_again(made: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run":
-    given = made["input"]
-    changes = [from_data(change) for change in made.get("interventions", [])]
+def _run_again(side: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run":
+    given, changes = side["input"], side["interventions"]
     asked = asked_of(given)
     found = capture(model, asked.pop("text", None), **asked)
-    for side in ("input_ids", "decoder_input_ids"):
-        if side in given and found.forward[side][0].tolist() != list(given[side]):
+    for name in ("input_ids", "decoder_input_ids"):
+        if name in given and found.forward[name][0].tolist() != list(given[name]):
             raise BadInput(
                 what="The text has other tokens than it had when the file was made.",
                 why="The tokenizer is not the same, or the target was generated anew.",
@@ -250,58 +233,44 @@ def _run_again(made: Mapping[str, Any], model: "LoadedModel") -> "Capture | Run"
     return attnviz.run(model, interventions=changes, baseline=found) if changes else found
 
 
-def _head_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
-    place = made["place"]
-    names = ("layer", "head", "stack", "query", "measure", "near")
-    return head_view(
-        of,
-        **{name: place[name] for name in names},
-        stage=None if place["stage"] == "softmax" else place["stage"],
-        places=(place["rows"], place["keys"]),
-        link=made.get("link", ""),
-        **place["looks"],
-    )
-
-
-def _heads_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
-    place = made["place"]
-    options = {name: place[name] for name in ("stack", "measure", "measures")}
-    return heads_view(of, **options, rows=place.get("rows"), link=made.get("link", ""))
-
-
-def _overview_again(made: Mapping[str, Any], of: "Capture | Run") -> "View":
-    names = ("layer", "head", "stack", "query", "near")
-    options = {name: made["place"][name] for name in names}
-    return overview_view(of, **options, link=made.get("link", ""))
-
-
-def _two_heads_again(
-    made: Mapping[str, Any], one: "Capture | Run", other: "Capture | Run"
+def _make_head(
+    of: "Capture | Run",
+    *,
+    stage: str,
+    rows: list[int],
+    keys: list[int],
+    looks: Mapping[str, Any],
+    **options: Any,
 ) -> "View":
-    place = made["place"]
-    captures = [provenance.find_capture(of) for of in (one, other)]
-    a, b = (
-        of.head(at["layer"], at["head"], at["stack"])
-        for of, at in zip(captures, (place["a"], place["b"]), strict=True)
-    )
-    names = ("query", "other_query", "of", "weight_colour", "near")
-    return compare_view(
-        a,
-        b,
-        (provenance.of_capture(captures[0]), provenance.of_capture(captures[1])),
-        **{name: place[name] for name in names},
-        names=tuple(place["names"]),
-        link=made.get("link", ""),
-    )
+    read = None if stage == "softmax" else stage
+    return head_view(of, stage=read, places=(rows, keys), **options, **looks)
 
 
-_VIEWS: dict[str, Callable[..., "View"]] = {
-    "head": _head_again,
-    "heads": _heads_again,
-    "overview": _overview_again,
-    "two heads": _two_heads_again,
+def _make_two_heads(
+    one: "Capture | Run",
+    other: "Capture | Run",
+    *,
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    names: list[str],
+    **options: Any,
+) -> "View":
+    captures = provenance.find_capture(one), provenance.find_capture(other)
+    heads = [of.head(**at) for of, at in zip(captures, (a, b), strict=True)]
+    made = provenance.of_capture(captures[0]), provenance.of_capture(captures[1])
+    return compare_view(heads[0], heads[1], made, names=(names[0], names[1]), **options)
+
+
+_AT = {"layer": int, "head": int, "stack": str}
+_HEAD = {"stage": str, "measure": str, "near": int | None, "rows": list, "keys": list}
+_TWO = {"query": int, "other_query": int, "of": str, "weight_colour": str, "near": int | None}
+_VIEWS: dict[str, tuple[Callable[..., "View"], Mapping[str, Any]]] = {
+    "head": (_make_head, {**_AT, **_HEAD, "query": int, "looks": dict}),
+    "heads": (heads_view, {"stack": str, "measure": str, "measures": list, "rows": int | None}),
+    "overview": (overview_view, {**_AT, "query": int, "near": int}),
+    "two heads": (_make_two_heads, {**_TWO, "a": _AT, "b": _AT, "names": list}),
 }
-"""What makes each kind of view again, from its provenance and from one run for each side."""
+"""What makes each kind of view again from its runs, and the fields of its place that say how."""
 
 
 def _compare(

@@ -135,6 +135,6 @@ def read_parquet(data: bytes) -> dict[str, Any]:
     pa, parquet = arrow()
     try:
         about = parquet.read_metadata(io.BytesIO(data)).metadata or {}
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         provenance.refuse_file(error)
     return provenance.read(about.get(_META, ""))

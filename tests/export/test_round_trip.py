@@ -446,9 +446,9 @@ def test_no_damaged_picture_or_table_raises_anything_else():
     view = export.head_view(attnviz.capture(model, "red fox"), 1, 0)
     for kind in ("png", "parquet", "csv", "json"):
         data = view.data(kind)
-        for at in [*range(0, 3_000, 37), *range(len(data) - 9_000, len(data), 37)]:
+        for at in [*range(0, 3_000, 37), *range(len(data) - 6_000, len(data), 13)]:
             broken = bytearray(data)
-            broken[at % len(data)] ^= 0x41
+            broken[at % len(data)] ^= 0xFF
             with contextlib.suppress(BadInput):
                 export.from_bytes(bytes(broken), kind)
 

@@ -75,7 +75,7 @@ def heads_view(
     source = provenance.of_view(place, link, capture)
     return View(
         title=f"{capture.info.name}, {known.stack}: {cells} heads by their measures"
-        + script.what_ifs(source),
+        + script.count_interventions(source),
         finding=finding or _describe_top(known, measure),
         axes=[Axis("layer", np.arange(layers)), Axis("head", np.arange(heads))],
         make_quantities=lambda: _make_quantities(known, kept),

@@ -63,12 +63,12 @@ def to_json(view: "View") -> bytes:
     for name, values in view.arrays.items():
         masked = name in view.quantities and view.quantities[name].masked
         hidden = view.quantities[REASON].values != 0 if masked else np.zeros(values.shape, bool)
-        arrays[name] = _nested(values, hidden)
+        arrays[name] = _nest_cells(values, hidden)
     whole = f'{{"provenance":{provenance.write(view.provenance)},"arrays":{json.dumps(arrays)}}}'
     return whole.encode()
 
 
-def _nested(values: NDArray, hidden: NDArray) -> list[Any]:
+def _nest_cells(values: NDArray, hidden: NDArray) -> list[Any]:
     cells = values.astype(object)
     if values.dtype.kind == "f":
         # as text and back: the decimal of the float32 itself, not of the float64 it becomes
@@ -80,7 +80,7 @@ def _nested(values: NDArray, hidden: NDArray) -> list[Any]:
     return nested
 
 
-def read_json(data: bytes) -> dict[str, Any]:
+def read_json_provenance(data: bytes) -> dict[str, Any]:
     """The provenance in a JSON file that `to_json` wrote; its arrays are left alone."""
     start = _JSON.match(data)
     whole = start is not None and data[-64:].rstrip().endswith(b"}")

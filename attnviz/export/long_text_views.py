@@ -62,7 +62,7 @@ def overview_view(
     rows, keys = (np.arange(0, count, known.step) for count in (known.queries, known.keys))
     return View(
         title=f"{capture.info.name}, {one.stack} layer {layer}, head {head} in blocks of "
-        f"{known.step} x {known.step} cells" + script.what_ifs(source),
+        f"{known.step} x {known.step} cells" + script.count_interventions(source),
         finding=finding or _describe_largest(known),
         axes=[
             token_axis("query", rows, one.query_tokens, ["label"]),
@@ -122,7 +122,7 @@ def row_view(
     return replace(
         view,
         title=f"{capture.info.name}, {one.stack} layer {layer}, head {head}: row {query} on all "
-        f"{keys:,} keys" + script.what_ifs(source),
+        f"{keys:,} keys" + script.count_interventions(source),
         finding=finding or view.finding,
         draw_chart=lambda: row_profile(row),
         source=source,

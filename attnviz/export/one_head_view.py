@@ -98,14 +98,15 @@ def head_view(
     made = provenance.of_view(_describe_place(drawn, near, look), link, capture)
     source = made | {"interventions": [as_data(change) for change in changes]}
     stack = "" if len(capture.stacks) == 1 else f"{one.stack}, "
-    where = f"{capture.info.name}, {stack}layer {layer}, head {head}{script.what_ifs(source)}"
+    where = f"{capture.info.name}, {stack}layer {layer}, head {head}"
     return _assemble(
         drawn,
         lambda: charts.explore(
             one, query=row, stage=drawn.stage, measure=measure, near=near, **look
         ),
         None if baseline is None else baseline.head(layer, head, one.stack),
-        title=f"{where}: scores and weights{_say_places(drawn, window)}",
+        title=f"{where}{script.count_interventions(source)}: scores and weights"
+        + _say_places(drawn, window),
         source=source,
         script=script.of_head(source),
         stem=naming.stem(capture.info.name, f"L{layer}H{head}", "what-if" if changes else ""),

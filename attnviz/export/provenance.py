@@ -23,6 +23,7 @@ FORMAT = 1
 """Raised when a file of today could no longer be read as one of yesterday."""
 MOST_READ = 64 * 2**20
 """Characters of a provenance that is read back; a small file may claim any number of them."""
+_IDS = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 
 
@@ -41,14 +42,14 @@ def of_view(
 
 
 def of_capture(capture: "Capture") -> dict[str, Any]:
-    """Model, input, receipt and versions of a capture, and its what-ifs where it has some."""
+    """Model, input, receipt and versions of a capture, and its interventions where it has some."""
     receipt = capture.receipt
     changes = [as_data(change) for change in capture.interventions]
     return {
         "model": of_model(capture.info),
         "input": {
             "asked": dict(capture.asked),
-            **{name: ids[0].tolist() for name, ids in capture.forward.items() if _is_ids(name)},
+            **{name: capture.forward[name][0].tolist() for name in _IDS if name in capture.forward},
             "notes": list(capture.notes),
         },
         "receipt": {
@@ -62,10 +63,6 @@ def of_capture(capture: "Capture") -> dict[str, Any]:
         **({"interventions": changes} if changes else {}),
         "versions": versions(),
     }
-
-
-def _is_ids(name: str) -> bool:
-    return name in ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
 
 
 def of_model(info: "ModelInfo") -> dict[str, Any]:
@@ -157,7 +154,7 @@ def _check(found: Mapping[str, Any]) -> None:
             raise ValueError("not an object")
     changes = found.get("interventions", [])
     if not isinstance(changes, list) or not all(isinstance(one, dict) for one in changes):
-        raise ValueError("not what-ifs")
+        raise ValueError("not interventions")
 
 
 def refuse_file(cause: Exception | None = None) -> NoReturn:

@@ -86,8 +86,8 @@ def of_two_heads(source: Mapping[str, Any], *, apart: bool) -> str:
     return "\n".join([*lines, f"chart = compared(a, b, {given})"]) + "\n"
 
 
-def what_ifs(source: Mapping[str, Any]) -> str:
-    """How many what-ifs the numbers are of, for the end of a title; "" where there are none."""
+def count_interventions(source: Mapping[str, Any]) -> str:
+    """How many interventions the numbers are of, for a title; "" where there are none."""
     count = len(source.get("interventions", []))
     return f", with {count} what-if{'s' * (count > 1)}" if count else ""
 

@@ -81,13 +81,13 @@ def to_png(view: "View") -> bytes:
     return out.getvalue()
 
 
-def read_svg(data: bytes) -> dict[str, Any]:
+def read_svg_provenance(data: bytes) -> dict[str, Any]:
     """The provenance in an SVG that `to_svg` wrote."""
     found = _METADATA.search(data.decode("utf-8", "replace"))
     return provenance.read(unescape(found[1][: provenance.MOST_READ]) if found else "")
 
 
-def read_png(data: bytes) -> dict[str, Any]:
+def read_png_provenance(data: bytes) -> dict[str, Any]:
     """The provenance in a PNG that `to_png` wrote; no pixel is unpacked."""
     try:
         note = Image.open(io.BytesIO(data), formats=["PNG"]).info.get(_KEYWORD, "")

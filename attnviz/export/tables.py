@@ -97,7 +97,7 @@ def write_number(value: Any) -> str:
     return str(value)
 
 
-def read_csv(data: bytes) -> dict[str, Any]:
+def read_csv_provenance(data: bytes) -> dict[str, Any]:
     """The provenance in a CSV that `to_csv` wrote; its cells are left alone."""
     lines = data[: 2 * provenance.MOST_READ].split(b"\n", len(_NOTES) + 1)
     first, note = b'"# provenance: ', lines[len(_NOTES) :][:1]
@@ -130,7 +130,7 @@ def to_parquet(view: "View") -> bytes:
     return out.getvalue()
 
 
-def read_parquet(data: bytes) -> dict[str, Any]:
+def read_parquet_provenance(data: bytes) -> dict[str, Any]:
     """The provenance in a Parquet file that `to_parquet` wrote; its columns are left alone."""
     pa, parquet = arrow()
     try:

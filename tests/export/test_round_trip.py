@@ -422,12 +422,12 @@ def test_pictures_are_not_unpacked_without_end(monkeypatch):
     note = provenance.write(bare_view(one).provenance)
     long = note[:-1] + " " * 3 * 2**20 + "}"  # more than Pillow unpacks by itself
     for text in (note, long):
-        assert still_pictures.read_png(png_with(text))["title"] == bare_view(one).title
+        assert still_pictures.read_png_provenance(png_with(text))["title"] == bare_view(one).title
     endless = png_with(note + " " * (provenance.MOST_READ + 1))
     assert len(endless) < 2**20
     monkeypatch.setattr(provenance, "read", None)
     with pytest.raises(BadInput, match="holds no view"):
-        still_pictures.read_png(endless)
+        still_pictures.read_png_provenance(endless)
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "csv", "json", "parquet", "npz", "html", "py"])
@@ -456,8 +456,8 @@ def test_no_damaged_picture_or_table_raises_anything_else():
 def test_only_maps_say_that_rows_are_queries():
     words = "Rows are queries"
     one = bare_view(Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0))
-    assert words in "".join(webpage._below(one))
-    assert words not in "".join(webpage._below(export.matrix_view(np.eye(2))))
+    assert words in "".join(webpage._write_below(one))
+    assert words not in "".join(webpage._write_below(export.matrix_view(np.eye(2))))
 
 
 def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch):

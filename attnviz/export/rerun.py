@@ -75,15 +75,18 @@ class Rerun:
 
     @property
     def same(self) -> bool:
-        """Whether all arrays are known to be the same, up to the tolerance: of another digest that
-        is not known."""
-        apart = self.differences.values()
-        return all(self.digests.values()) and all(part <= self.tolerance for part in apart)
+        """Whether all arrays are known to be the same, up to the tolerance. Of another digest that
+        is not known, nor of a file that has nothing to compare."""
+        return all(self.digests.values()) and self._worst <= self.tolerance
 
     @property
     def identical(self) -> bool:
-        """Whether every bit is the same."""
-        return all(self.digests.values()) and not any(self.differences.values())
+        """Whether every bit is known to be the same."""
+        return all(self.digests.values()) and self._worst == 0
+
+    @property
+    def _worst(self) -> float:
+        return max(self.differences.values(), default=float("inf"))
 
     @property
     def words(self) -> str:

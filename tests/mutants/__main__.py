@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.1, help="of all mutants (default 0.1)")
     parser.add_argument("--write", action="store_true", help=f"write {REPORT.name}")
     options = parser.parse_args()
-    _mutmut("run", "attnviz.nothing*")  # makes the mutants and sees which test meets which function
+    _mutmut("run", "attnviz.nothing*")  # makes the mutants; sees which tests call which function
     names = sorted(_verdicts())
     sample = random.Random("mutants").sample(names, max(1, round(options.share * len(names))))
     for start in range(0, len(sample), MOST_ARGUMENTS):
@@ -49,7 +49,9 @@ def _mutmut(*arguments: str) -> None:
     more = ("--max-children", workers) if arguments[0] == "run" else ()
     command = [sys.executable, "-m", "mutmut", arguments[0], *more, *arguments[1:]]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
-    subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    if done.returncode and "nothing matches" not in done.stderr:
+        raise SystemExit(done.stderr)
 
 
 def _verdicts() -> dict[str, str]:
@@ -68,9 +70,9 @@ def _report(verdicts: dict[str, str], total: int) -> str:
     lines = [
         "# Mutants",
         "",
-        "Written by `make mutants`: wrong changes that mutmut makes to the numeric modules, and how",
-        f"many of them some test notices. {len(verdicts):,} of {total:,} mutants were tried, drawn at",
-        "random with a fixed seed. Words of errors are left alone.",
+        "Written by `make mutants`: wrong changes that mutmut makes to the numeric modules, and",
+        f"how many of them some test notices. {len(verdicts):,} of {total:,} mutants were tried,",
+        "drawn at random with a fixed seed. Words of errors are left alone.",
         "",
         "| module | tried | noticed | share |",
         "|---|---|---|---|",

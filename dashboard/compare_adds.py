@@ -70,14 +70,14 @@ def _query(side: Side) -> int:
 def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
     import pandas as pd
 
-    from attnviz.charts.compared_bars import COLOURS
+    from attnviz.charts.palettes import SIDES
     from attnviz.charts.paired_bars import paired_bars
 
     names = [
         label for label, kept in zip(place.labels(a.head.key_tokens), seen, strict=True) if kept
     ]
     pair = {name: row[seen] for name, row in rows.items()}
-    chart = paired_bars(names, pair, title=MEASURES[by].unit, colours=list(COLOURS.values()))
+    chart = paired_bars(names, pair, title=MEASURES[by].unit, colours=list(SIDES.values()))
     table = pd.DataFrame({"Key": names, **pair})
     table["B \u2212 A"] = table["B"] - table["A"]
     sides = (a.selection, b.selection)
@@ -89,12 +89,12 @@ def _apart(a: Side, b: Side, rows: dict[str, Any], known: dict[str, Any], by: st
     """Bars over keys of their own, on one scale."""
     import pandas as pd
 
-    from attnviz.charts.compared_bars import COLOURS
+    from attnviz.charts.palettes import SIDES
     from attnviz.charts.paired_bars import paired_bars
 
     drawn = np.concatenate([rows[name][known[name]] for name in rows])
     domain = (float(min(drawn.min(), 0)), float(max(drawn.max(), 0)) or 1.0)
-    for name, side, colour in zip(rows, (a, b), COLOURS.values(), strict=True):
+    for name, side, colour in zip(rows, (a, b), SIDES.values(), strict=True):
         if not known[name].any():
             continue
         labels = place.labels(side.head.key_tokens)

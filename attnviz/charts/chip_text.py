@@ -98,7 +98,7 @@ def _key_chips(scene: Scene, part: draw.Section) -> None:
             "fillOpacity": draw.plain("chip_shade", legend=None),
             "tooltip": draw.px("datum.tip"),
         },
-        calculate={"query": "datum.key"} if scene.one_text else None,
+        calculate={"query": "key_positions[datum.key]"} if scene.one_text else None,
         cornerRadius=4,
         fill=alt.Undefined,
         stroke=MUTED,

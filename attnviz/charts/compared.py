@@ -4,18 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from attnviz.charts import compared_maps, packing, reading
+from attnviz.charts import bar_row, legend, maps, reading
 from attnviz.charts import layers as draw
-from attnviz.charts.compared_bars import Bars
-from attnviz.charts.compared_maps import Maps
 from attnviz.charts.compared_panels import Panels, panels
+from attnviz.charts.palettes import SIDES
 from attnviz.charts.scales import WeightColour
 
 if TYPE_CHECKING:
     from attnviz.head import Head
 
 WIDTH = 1080
-_SPACE, _NOTE = 14, 18
+_SPACE, _NOTE = 14, 18  # pixels between two sections, and of a note above them
+_HEADING, _BAR = 66, 120  # pixels above a map, and of its colour bar
+_GAP, _ROOM = 18, 500  # between two maps, and for a line of what the hatches mean
+_LINE = 17  # from one line above the bars to the next
 
 
 def compared(
@@ -70,138 +72,129 @@ def compared(
         names=names,
         near=near,
     )
-    notes = drawn.notes
-    maps = Maps(drawn, str(_NOTE * len(notes)))
-    groups = ["ab"] if not drawn.apart else ["a", "b"]
-    sections, top = [maps.section()], f"{_NOTE * len(notes)}+maps_h+{_SPACE}"
-    bars = []
+    notes = draw.Section(height=str(_NOTE * len(drawn.notes)))
+    notes.layers = [
+        draw.caption(f"drawn_notes[{line}]", "0", str(_NOTE * line))
+        for line in range(len(drawn.notes))
+    ]
+    sections = [notes, *_maps(drawn, notes.height)]
+    top = f"{notes.height}+{sections[1].height}+{_SPACE}"
+    groups = ["a", "b"] if drawn.apart else ["ab"]
     for letters in groups:
-        bars.append(Bars(drawn, letters, top))
-        sections.append(bars[-1].section())
-        top += f"+{letters[0]}_bars_h+{_SPACE}"
-    layers = [
-        draw.caption(f"drawn_notes[{line}]", "0", str(_NOTE * line)) for line in range(len(notes))
-    ]
-    return _compose(drawn, maps, sections, layers, top, width)
-
-
-def _compose(
-    drawn: Panels,
-    maps: Maps,
-    sections: list[draw.Section],
-    layers: list[alt.Chart],
-    height: str,
-    width: int,
-) -> alt.LayerChart:
-    ground = draw.box(
-        alt.Data(values=[{"place": -1, "key": -1, "side": 0}]),
-        "0",
-        "0",
-        "width",
-        height,
-        name="ground",
-        channels=draw.NO_TOOLTIP,
+        sections.append(_bars(drawn, letters, top))
+        top += f"+{sections[-1].height}+{_SPACE}"
+    sections.append(draw.Section(height=str(_SPACE * (len(groups) + 1))))
+    return draw.compose(
+        sections,
+        keys=_key_fields(drawn),
+        params=_params(drawn),
+        pick=("query", "side"),
+        width=width,
     )
-    layers = [ground, *layers, *(layer for part in sections for layer in part.layers)]
-    params = _params(drawn)
-    for part in sections[1:]:
-        letter = part.spots[0].removeprefix("bars_")
-        over, more = compared_maps.cells(maps, letter)
-        params += more
-        rows = _rows(drawn, maps, letter, part)
-        count = len(drawn.each["ab".index(letter)].scene.keys)
-        steps = [{"calculate": text, "as": name} for name, text in rows.items()]
-        on_keys = [*part.key_layers, over]
-        layers.append(alt.LayerChart(draw.sequence(count, "i"), on_keys, transform=steps))
-    layers += [layer for part in sections for layer in part.over]
-    hovers = [*sections[0].hovers, "ground"]
-    spots = [*(name for part in sections for name in part.spots), "ground"]
-    selections = [
-        draw.selected_by("hover", ["place", "side"], "pointerover", list(dict.fromkeys(hovers))),
-        draw.selected_by("spot", ["key", "group"], "pointerover", list(dict.fromkeys(spots))),
-        draw.selected_by("pick", ["query", "side"], "click", sections[0].picks),
-    ]
-    params += [param for part in sections for param in part.params]
-    return draw.finish(layers, [*selections, *params], width)
 
 
-def _rows(drawn: Panels, maps: Maps, letter: str, part: draw.Section) -> dict[str, str]:
-    """Fields of the data rows of one axis of keys, each known by its place `i`."""
-    mine = [panel for panel in drawn.each if maps.keys_of(panel) == letter]
-    focus = f"{maps.rows_of(mine[0])}_focus"
-    side = "side" if len(mine) > 1 else str("abd".index(letter))
-    fields = {
-        "key": "datum.i",
-        "group": draw.quoted(letter),
-        "place": focus,
-        "side": side,
-        "query": f"{maps.rows_of(mine[0])}_query_positions[{focus}]",
-        "to": _name(f"{letter}_key", "datum.i"),
-        "cell_x": f"{letter}_cells_x+datum.i*cell_w",
-        "cell_x2": "datum.cell_x+cell_w",
-        **part.fixed,
-    }
-    tip = {"from (query)": f"{letter}_from", "to (key)": "datum.to"}
-    titles = compared_maps.tips(drawn.of)
-    for panel in mine:
-        fields |= compared_maps.numbers(panel.letter, focus)
-        tip[titles[panel.letter]] = f"datum.{panel.letter}_text"
-    return fields | {"tip": reading.tooltip(tip)} | part.read
-
-
-def _params(drawn: Panels) -> list[alt.VariableParameter]:
-    """Tokens, packed numbers and sentences, and what of them belongs to the rows in hand."""
-    constants: dict[str, Any] = {
-        "digits": packing.DIGITS,
-        "special_names": packing.NAMES,
-        "panel_titles": [panel.title for panel in drawn.each],
-        "drawn_notes": drawn.notes,
-    }
-    for panel, said in zip(drawn.each, drawn.said, strict=False):
-        constants |= _tokens(drawn, panel.letter) | {f"{panel.letter}_said": said}
-    expressions = {
-        "hovered": "isValid(hover.place)?hover.place[0]:-1",
-        "side": "isValid(hover.side)?hover.side[0]:0",
-        "spotted": "isValid(spot.key)?spot.key[0]:-1",
-    }
+def _maps(drawn: Panels, top: str) -> list[draw.Section]:
+    """The maps with their headings, and below them what the hatches mean, once for all."""
+    heights = {"room_h": "clamp(0.5*windowSize()[1],240,520)"}
+    together = maps.Maps(drawn.each, top, _HEADING, _GAP, heights, labels_once=drawn.linked)
+    part, *cells = together.sections()
     for number, panel in enumerate(drawn.each):
-        name = panel.letter
-        constants[f"{name}_rows"] = panel.packed
-        rows = "a" if drawn.linked else name
-        if name != "d":
-            here = "hovered<0" if drawn.linked else f"hovered<0||side!=={number}"
-            where = "spotted" if not drawn.apart else f"spot.group[0]==='{name}'?spotted:-1"
-            expressions |= {
-                f"{name}_focus": f"{here}?{panel.scene.place}:hovered",
-                f"{name}_spot": where if not drawn.apart else f"spotted<0?-1:({where})",
-                f"{name}_from": _name(f"{rows}_query", f"{rows}_focus"),
-            }
-        expressions[f"{name}_row"] = f"{name}_rows[{rows}_focus]"
-    return [
-        *(draw.constant(name, value) for name, value in constants.items()),
-        *(draw.param(name, expression) for name, expression in expressions.items()),
+        x, y, *_ = panel.box
+        above, scale = f"{y}-{_HEADING}", panel.scale
+        coloured = ", ".join(words for words in (scale.title, scale.note) if words)
+        title = f"panel_titles[{number}]"
+        part.layers += [
+            draw.caption(title, x, above, title=True, limit="room_w"),
+            draw.caption(draw.quoted(coloured), x, f"{above}+19", limit="room_w"),
+            *legend.colour_bar(scale, x, f"{above}+36", _BAR),
+        ]
+    entries = legend.entries(drawn.each, room=_ROOM)
+    for entry in entries:
+        part.layers += entry.draw("label_room", f"({top})+maps_h+{entry.line * legend.LINE}")
+    lines = entries[-1].line + 1 if entries else 0
+    part.height = f"maps_h+{lines * legend.LINE}"
+    return [part, *cells]
+
+
+def _bars(drawn: Panels, letters: str, top: str) -> draw.Section:
+    """One row of both heads ("ab"), in pairs, where the keys are the same tokens; else of one of
+    them ("a" or "b"). Lines above it say what the row attends to most."""
+    chosen = [panel for panel in drawn.each if panel.name in letters]
+    keys, share = chosen[0].keys, 0.8 / len(letters)
+    step = f"{keys}bar_step"
+    series = [
+        bar_row.Series(
+            name=f"bars_{letter}",
+            value=letter,
+            start=f"{0.1 + number * share:g}*{step}",
+            width=f"max(0.5,{share:g}*{step})",
+            fill=SIDES[letter],
+            text=f"datum.to+', {letter.upper()}: '",
+        )
+        for number, letter in enumerate(letters)
     ]
+    part = bar_row.BarRow(
+        chosen[0].scene,
+        series,
+        drawn.domain,
+        top,
+        above=_LINE * len(letters) + 22,
+        below=12,
+        room="clamp(0.11*windowSize()[1],80,120)",
+        widest=46,
+        keys=keys,
+    ).section()
+    for line, panel in enumerate(chosen):
+        y, said = f"({top})+{line * _LINE}", f"{panel.name}_said[{panel.rows}focus]"
+        part.layers.append(draw.box(draw.ONE, "0", f"{y}+1", "10", "10", fill=SIDES[panel.name]))
+        part.layers.append(draw.caption(said, "16", y, limit="width-16"))
+    unit = {
+        "weights": "Weight, share of the row, 0 to 1",
+        "scores": "Score, as softmax receives it, unit-less",
+    }.get(drawn.of, "Score less the largest of its row, unit-less")
+    y = f"({top})+{len(letters) * _LINE + 2}"
+    part.layers.append(draw.caption(draw.quoted(unit), "0", y))
+    return part
 
 
-def _tokens(drawn: Panels, letter: str) -> dict[str, Any]:
-    """Labels, positions and specialness of a panel's keys and queries; those of B only where they
-    are its own."""
-    scene = drawn.each["ab".index(letter)].scene
-    found: dict[str, Any] = {}
-    if letter == "a" or drawn.apart:
-        found |= {
-            f"{letter}_key_labels": scene.key_labels,
-            f"{letter}_key_special": [int(special) for special in scene.key_special],
-            f"{letter}_key_positions": scene.keys.tolist(),
-        }
-    if letter == "a" or not drawn.linked:
-        found |= {
-            f"{letter}_query_labels": scene.query_labels,
-            f"{letter}_query_special": [int(special) for special in scene.query_special],
-            f"{letter}_query_positions": scene.rows.tolist(),
-        }
+def _key_fields(drawn: Panels) -> dict[str, tuple[int, dict[str, str]]]:
+    """For each set of keys, how many there are and the fields of their data rows."""
+    noun = {"weights": "weight", "scores": "score"}.get(drawn.of, "score below the row's largest")
+    titles = {"a": f"{noun} in A", "b": f"{noun} in B", "d": "B \u2212 A"}
+    found = {}
+    for prefix in dict.fromkeys(panel.keys for panel in drawn.each):
+        mine = [panel for panel in drawn.each if panel.keys == prefix]
+        numbers = {titles[panel.name]: (panel.name, f"{panel.name}_row") for panel in mine}
+        fields = reading.key_fields(prefix, mine[0].rows, numbers)
+        found[prefix] = len(mine[0].scene.keys), fields
     return found
 
 
-def _name(kind: str, place: str) -> str:
-    return f"'\"'+{kind}_labels[{place}]+'\" ('+{kind}_positions[{place}]+')'"
+def _params(drawn: Panels) -> list[alt.VariableParameter]:
+    """Tokens, packed numbers and sentences, and what of them belongs to the rows in focus."""
+    constants: dict[str, Any] = {
+        "panel_titles": [panel.title for panel in drawn.each],
+        "drawn_notes": drawn.notes,
+        **{f"{letter}_said": said for letter, said in zip("ab", drawn.said, strict=True)},
+        **{f"{panel.name}_rows": panel.packed for panel in drawn.each},
+    }
+    tokens, expressions = [], {}
+    for number, panel in enumerate(drawn.each):
+        own = f"{panel.name}_"
+        if panel.keys == own:
+            tokens += reading.key_tokens(panel.scene, own)
+            here = f"spotted<0||spot.group[0]!=='{own}'?-1:spotted"
+            expressions[f"{own}spot_place"] = here if drawn.apart else "spotted"
+        if panel.rows == own:
+            tokens += reading.query_tokens(panel.scene, own)
+            expressions[f"{own}focus_name"] = reading.token_name(f"{own}query", f"{own}focus")
+        if panel.name != "d":
+            away = "hovered<0" if drawn.linked else f"hovered<0||side!=={number}"
+            expressions[f"{own}focus"] = f"{away}?{panel.scene.place}:hovered"
+        expressions[f"{own}row"] = f"{own}rows[{panel.rows}focus]"
+    return [
+        *reading.unpacking_params(),
+        *tokens,
+        *(draw.constant(name, value) for name, value in constants.items()),
+        *(draw.param(name, expression) for name, expression in expressions.items()),
+    ]

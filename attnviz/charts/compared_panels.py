@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.charts import packing
 from attnviz.charts.describe import NOTHING, UNDEFINED, findings
 from attnviz.charts.palettes import ramp
+from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale, WeightColour, score_scale, short, weight_scale
 from attnviz.charts.scene import Scene, check_query, facing, nice_top, window_of
 from attnviz.comparison import (
@@ -31,45 +31,12 @@ WINDOW = 192  # rows and keys drawn of a longer one
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """One map.
-
-    Attributes:
-        letter: "a", "b", or "d" for the difference.
-        title: above the map; a reader's own words may be in it.
-        scene: its tokens; for the difference, those of A.
-        values: (row, key) what the colours stand for.
-        reason: (row, key) numbers of MASK_REASONS; 0 where there is a number.
-        attends: (row,) bool.
-        scale: its colours.
-    """
-
-    letter: str
-    title: str
-    scene: Scene
-    values: NDArray[np.float64]
-    reason: NDArray[np.uint8]
-    attends: NDArray[np.bool_]
-    scale: ColourScale
-
-    @cached_property
-    def shown(self) -> NDArray[np.bool_]:
-        return self.reason == 0
-
-    @cached_property
-    def packed(self) -> list[str]:
-        """The numbers, a text a row."""
-        reason = np.where(self.attends[:, None], self.reason, packing.NOTHING)
-        return packing.pack(packing.encode(self.values, reason))
-
-
-@dataclass(frozen=True, eq=False)
 class Panels:
     """The maps of two heads, and what they have in common.
 
     Attributes:
         each: A, B, and the difference where there is one.
-        linked: the rows of A and of B are the same tokens, and are read together.
+        linked: the rows of A and of B are the same tokens, and are in focus together.
         of: what is compared, a name in `attnviz.comparison.QUANTITIES`.
     """
 
@@ -130,11 +97,24 @@ def panels(
     scenes = _scenes((a, b), queries, near, together=linked or alike)
     values = [quantity(scene.part, of)[:, scene.keys] for scene in scenes]
     scale = _shared(values, scenes, of, colour)
+    apart = bool(why_apart(a, b))
     both = [
-        Panel(letter, name, scene, numbers, scene.reason, scene.attends, scale)
+        Panel(
+            letter,
+            name,
+            scene,
+            numbers,
+            scene.reason == 0,
+            scene.reason,
+            scene.attends,
+            scale,
+            rows="a_" if linked else f"{letter}_",
+            keys=f"{letter}_" if apart else "a_",
+            sentence=_sentence(letter, linked),
+        )
         for letter, name, scene, numbers in zip("ab", names, scenes, values, strict=True)
     ]
-    if why_apart(a, b):
+    if apart:
         return Panels(both, linked, of)
     return Panels([*both, _difference(both, of)], linked, of)
 
@@ -182,13 +162,24 @@ def _difference(both: list[Panel], of: str) -> Panel:
     values = found.values[:, a.scene.keys]
     reason = np.where(a.reason > 0, a.reason, b.reason)
     reach = nice_top(values[reason == 0])
-    title = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
+    coloured = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
         of, "Difference, relative to the row's largest"
     )
     scale = ColourScale(
-        title, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
+        coloured, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
     )
-    return Panel("d", "B \u2212 A", a.scene, values, reason, a.attends & b.attends, scale)
+    attends = a.attends & b.attends
+    title = "B \u2212 A"
+    return Panel(
+        "d", title, a.scene, values, reason == 0, reason, attends, scale, rows=a.rows, keys=a.keys
+    )
+
+
+def _sentence(letter: str, linked: bool) -> str:
+    """What a screen reader says of a row: in A of both heads where their rows are the same."""
+    if not linked:
+        return f"{letter}_said[datum.place]"
+    return "a_said[datum.place]+' '+b_said[datum.place]" if letter == "a" else ""
 
 
 def _said(panel: Panel) -> list[str]:
@@ -197,7 +188,7 @@ def _said(panel: Panel) -> list[str]:
     for label, position, found in zip(
         scene.query_labels, scene.rows.tolist(), findings(scene), strict=True
     ):
-        name = f'{panel.letter.upper()}: "{label}" ({position})'
+        name = f'{panel.name.upper()}: "{label}" ({position})'
         if found == NOTHING:
             said.append(f"{name} attends to nothing.")
         elif found == UNDEFINED:

@@ -7,7 +7,7 @@ Streamlit colours; words never become part of an expression, they are looked up 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,10 +42,11 @@ class Section:
 
     Attributes:
         layers: drawn in this order.
-        key_layers: drawn above them, from one shared data row a key, known by its place `i`.
+        keys: the prefix of the keys that `key_layers` are about, where a picture has several.
+        key_layers: drawn above `layers`, from one shared data row a key, known by its place `i`.
         fixed, read: fields of those rows, name to expression: what depends on the room alone, and
-            what depends on the row that is read. Many marks follow the pointer, so their places
-            are fields, worked out once, and not expressions, worked out at every move.
+            what depends on the row in focus. Many marks follow the pointer, so their places are
+            fields, worked out once, and not expressions, worked out at every move.
         over: drawn above the key layers.
         params: parameters that the layers use.
         height: an expression, pixels.
@@ -53,6 +54,7 @@ class Section:
     """
 
     height: str
+    keys: str = ""
     layers: list[alt.Chart] = field(default_factory=list)
     key_layers: list[alt.Chart] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
@@ -216,51 +218,62 @@ def between(channel: str, field: str) -> dict[str, Any]:
 def compose(
     sections: Sequence[Section],
     *,
-    keys: int,
-    reading: dict[str, str],
-    query: int,
+    keys: Mapping[str, tuple[int, dict[str, str]]],
+    params: Sequence[Any] = (),
+    pick: Sequence[str] = ("query",),
     width: int,
 ) -> alt.LayerChart:
     """One picture of several sections, linked by "hover", "spot" and "pick".
 
+    What the pointer is over is in the parameters "hovered" (the place of a row, or -1), "side"
+    (the number of its map) and "spotted" (the place of a key, or -1).
+
     Args:
         sections: built to stand one below the other.
-        keys: how many keys are drawn.
-        reading: fields of the key layers' rows that every section may use.
-        query: the row that is read while the pointer is elsewhere.
+        keys: prefix of a set of keys to how many are drawn, and the fields of their data rows
+            that every section may use.
+        params: parameters that the sections share.
+        pick: fields of the parameter that a click sets.
         width: pixels to start with; the page may set another.
     """
     ground = box(
-        alt.Data(values=[{"query": query, "key": -1, "side": 0}]),
+        alt.Data(values=[{"place": -1, "key": -1, "side": 0}]),
         "0",
         "0",
         "width",
-        _sum(sections),
+        "+".join(f"({section.height})" for section in sections),
         name="ground",
         channels=NO_TOOLTIP,
     )
-    names = {
-        "hover": [name for section in sections for name in section.hovers],
-        "spot": [name for section in sections for name in section.spots],
-        "pick": [name for section in sections for name in section.picks],
-    }
+    hovers, spots, picks = (
+        [name for section in sections for name in getattr(section, kind)]
+        for kind in ("hovers", "spots", "picks")
+    )
+    spot = ["key", "group"] if len(keys) > 1 else ["key"]
     selections = [
-        selected_by("hover", ["query", "side"], "pointerover", [*names["hover"], "ground"]),
-        selected_by("spot", ["key"], "pointerover", [*names["spot"], "ground"]),
+        selected_by("hover", ["place", "side"], "pointerover", [*hovers, "ground"]),
+        selected_by("spot", spot, "pointerover", [*spots, "ground"]),
     ]
-    if names["pick"]:
-        selections.append(selected_by("pick", ["query"], "click", names["pick"]))
+    if picks:
+        selections.append(selected_by("pick", list(pick), "click", picks))
+    pointer = [
+        param("hovered", "isValid(hover.place)?hover.place[0]:-1"),
+        param("side", "isValid(hover.side)?hover.side[0]:0"),
+        param("spotted", "isValid(spot.key)?spot.key[0]:-1"),
+    ]
     layers = [ground, *(layer for section in sections for layer in section.layers)]
-    on_keys = [layer for section in sections for layer in section.key_layers]
-    if on_keys:
-        known = {name: text for section in sections for name, text in section.fixed.items()}
-        known |= reading
-        known |= {name: text for section in sections for name, text in section.read.items()}
-        rows, steps = sequence(keys, "i"), _calculations(known)
-        layers.append(alt.LayerChart(rows, on_keys, transform=steps))
+    for prefix, (count, known) in keys.items():
+        own = [section for section in sections if section.keys == prefix and section.key_layers]
+        fields: dict[str, str] = {"group": quoted(prefix)} if len(keys) > 1 else {}
+        for part in (*(s.fixed for s in own), known, *(s.read for s in own)):
+            fields |= part
+        on_keys = [layer for section in own for layer in section.key_layers]
+        if on_keys:
+            steps = _calculations(fields)
+            layers.append(alt.LayerChart(sequence(count, "i"), on_keys, transform=steps))
     layers += [layer for section in sections for layer in section.over]
-    params = [param for section in sections for param in section.params]
-    return finish(layers, [*selections, *params], width)
+    own_params = [param for section in sections for param in section.params]
+    return finish(layers, [*selections, *pointer, *params, *own_params], width)
 
 
 def finish(layers: Sequence[Any], params: Sequence[Any], width: int) -> alt.LayerChart:
@@ -296,7 +309,3 @@ def selected_by(
     names, of which Altair may lengthen the end."""
     marks = f"rect:{event}[event.item&&test(/^({'|'.join(views)})/,event.item.mark.name)]"
     return selection(name, fields, marks, "ground", clear=False)
-
-
-def _sum(sections: Sequence[Section]) -> str:
-    return "+".join(f"({section.height})" for section in sections)

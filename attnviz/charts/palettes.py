@@ -29,6 +29,8 @@ ACCENT = "#e8590c"  # the row that is read
 MUTED = "#757a84"  # text that has to be legible on a light and on a dark ground
 INK, PAPER = "#000000", "#ffffff"  # text on a light and on a dark patch
 SOLID = {"weight": "#7a5bc4", "contribution": "#148f84", "against": "#b8770f"}
+SIDES = {"a": SOLID["against"], "b": SOLID["contribution"]}
+"""Two heads, as in the map of differences: where A is larger, and where B is."""
 
 
 def ramp(name: str) -> Ramp:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from attnviz.charts import bar_row, chip_text, maps, reading
+from attnviz.charts import bar_row, chip_text, pair_maps, reading
 from attnviz.charts import layers as draw
 from attnviz.charts.bar_row import Order
 from attnviz.charts.scales import ScoreColour, WeightColour
@@ -69,11 +69,11 @@ def explore(
     """
     drawn = scene(head, query=query, stage=stage, measure=measure, padding=padding, near=near)
     rest = f"{_note_height(drawn)}+chips_h+bars_h+{2 * _SPACE}"
-    both = maps.section(drawn, score_colour, weight_colour, _note_height(drawn), rest)
-    chips_top = f"{_note_height(drawn)}+pair_h+{_SPACE}"
+    both = pair_maps.sections(drawn, score_colour, weight_colour, _note_height(drawn), rest)
+    chips_top = f"{_note_height(drawn)}+maps_h+{_SPACE}"
     text = chip_text.section(drawn, chips_top)
     below = bar_row.section(drawn, order, f"{chips_top}+chips_h+{_SPACE}")
-    return _compose(drawn, [both, text, below], width)
+    return _compose(drawn, [*both, text, below], width)
 
 
 def _note_height(drawn: Scene) -> str:
@@ -85,13 +85,12 @@ def _compose(drawn: Scene, sections: list[draw.Section], width: int) -> alt.Laye
         note = draw.Section(height="20")
         note.layers.append(draw.caption(draw.quoted(drawn.note), "0", "0"))
         sections = [note, *sections]
-    gaps = draw.Section(height=str(_SPACE * (len(sections) - 1)))
-    sections[0].params = reading.params(drawn) + sections[0].params
+    tall = [section for section in sections if section.height != "0"]
+    gaps = draw.Section(height=str(_SPACE * (len(tall) - 1)))
     return draw.compose(
         [*sections, gaps],
-        keys=len(drawn.keys),
-        reading=reading.fields(drawn),
-        query=drawn.query,
+        keys={"": (len(drawn.keys), reading.fields(drawn))},
+        params=reading.params(drawn),
         width=width,
     )
 
@@ -109,8 +108,8 @@ def pair(
     """The two maps of `explore` alone; arguments as there."""
     drawn = scene(head, query=query, stage=stage, measure="weight", padding=padding)
     note = _note_height(drawn)
-    both = maps.section(drawn, score_colour, weight_colour, note, note)
-    return _compose(drawn, [both], width)
+    both = pair_maps.sections(drawn, score_colour, weight_colour, note, note)
+    return _compose(drawn, both, width)
 
 
 def chips(

@@ -1,6 +1,6 @@
 # make run    set up what is needed and start the dashboard
 # make test   set up what is needed and run every test, those in a browser included
-# make check  lint, formatting and types
+# make check  lint, formatting, types, and which way imports run
 # make bench  speed and memory, as ratios, in some minutes; LENGTHS="64 256" for these alone,
 #             PEERS=1 beside other packages, RESULTS=1 for all lengths and tests/bench/RESULTS.md
 
@@ -30,6 +30,7 @@ check: $(VENV)/.tests
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
 
 bench: $(VENV)/.tests
 	$(PY) -m tests.bench $(LENGTHS) $(if $(PEERS),--peers) $(if $(RESULTS),--all --results)

@@ -5,8 +5,14 @@ import os
 import sys
 from collections.abc import Callable
 
-from attnviz.commands import again, capture, check, heads, survey
-from attnviz.commands.parts import EXIT_DONE, EXIT_REFUSED, EXITS
+from attnviz.commands import (
+    again_command,
+    capture_command,
+    check_command,
+    heads_command,
+    survey_command,
+)
+from attnviz.commands.shared_options import EXIT_DONE, EXIT_REFUSED, EXITS
 from attnviz.errors import AttnvizError
 
 Command = Callable[[argparse.Namespace], int]
@@ -40,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXITS,
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (capture, heads, survey, again, check):
+    for command in (capture_command, heads_command, survey_command, again_command, check_command):
         command.register(commands)
     return parser
 

@@ -12,7 +12,7 @@ if ROOT not in sys.path:  # `streamlit run` puts this file's own folder on the p
 
 import streamlit as st  # noqa: E402
 
-from dashboard import notices, state  # noqa: E402
+from dashboard.session import notices, state  # noqa: E402
 
 st.set_page_config(
     page_title="attnviz",

@@ -3,7 +3,9 @@
 import streamlit as st
 
 from attnviz.models import support
-from dashboard import export_panel, exports, notices, state
+from dashboard.architectures import views
+from dashboard.session import notices, state
+from dashboard.widgets import export_panel
 
 notices.show_ignored(st.empty(), state.ignored())
 st.title("Architectures", anchor=False)
@@ -30,7 +32,7 @@ st.dataframe(
     alt=f"{len(shown)} architectures with verdict, stages and reasons",
     column_config={"why": st.column_config.TextColumn(width="large")},
 )
-export_panel.draw("architectures", exports.architectures, (verdict,))
+export_panel.draw("architectures", views.architectures, (verdict,))
 
 with st.expander("How to read this"):
     for name, meaning in support.VERDICTS.items():

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from attnviz import check_matrix
-from dashboard import matrix_input, matrix_match, matrix_verdict, notices, sidebar, state
-from dashboard.matrix_words import HOW_TO_READ, LIMITS, STATEMENT
+from dashboard.check_matrix import controls, model_match, panels
+from dashboard.check_matrix.words import HOW_TO_READ, LIMITS, STATEMENT
+from dashboard.session import notices, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
 notice = st.empty()
@@ -14,11 +16,11 @@ st.markdown(STATEMENT)
 sidebar.model_and_text(selection)
 
 with st.container(border=True):
-    given = matrix_input.given()
+    given = controls.given()
 if given is not None:
     with notices.guard():
-        matrix_verdict.draw(given, check_matrix(given.matrix, given.other))
-        matrix_match.draw(given.matrix, selection)
+        panels.draw(given, check_matrix(given.matrix, given.other))
+        model_match.draw(given.matrix, selection)
 with st.expander("How to read this"):
     st.markdown(HOW_TO_READ)
 with st.expander("Limits and sources"):

@@ -2,46 +2,38 @@
 
 import streamlit as st
 
-from dashboard import (
-    compare,
-    compare_adds,
-    compare_controls,
-    compare_sides,
-    compare_state,
-    compare_words,
-    notices,
-    sidebar,
-    state,
-)
+from dashboard.compare import contribution_bars, controls, link, panels, sides, words
+from dashboard.session import notices, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
-other = compare_state.current()
-compare_state.follow()
+other = link.current()
+link.follow()
 notice = st.empty()
-notices.show_ignored(notice, [*state.ignored(), *compare_state.ignored()])
+notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Compare", anchor=False, width="content")
     st.space("stretch")
-    compare.link(other)
+    panels.draw_link(other)
     export = st.container(width="content")
-st.markdown(compare_words.STATEMENT)
+st.markdown(words.STATEMENT)
 sidebar.model_and_text(selection)
 
-first = compare_sides.first(selection, other)
+first = sides.first(selection, other)
 if first is not None:
-    slot = compare_controls.model_and_text(first.selection, other)
+    slot = controls.model_and_text(first.selection, other)
     with notices.guard():
-        second = compare_sides.second(first, other)
+        second = sides.second(first, other)
         if second is not None:
-            other = compare_state.chosen()
+            other = link.chosen()
             with export:
-                compare.export(first, second, other)
-            compare_controls.places(slot, first, second, other)
-            compare.draw(first, second, other)
-            compare_adds.draw(first, second)
-    notices.show_ignored(notice, [*state.ignored(), *compare_state.ignored()])
-compare_state.publish()
+                panels.export(first, second, other)
+            controls.places(slot, first, second, other)
+            panels.draw(first, second, other)
+            contribution_bars.draw(first, second)
+    notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+link.publish()
 with st.expander("How to read this"):
-    st.markdown(compare_words.HOW_TO_READ)
+    st.markdown(words.HOW_TO_READ)
 with st.expander("Limits and sources"):
-    st.markdown(compare_words.LIMITS)
+    st.markdown(words.LIMITS)

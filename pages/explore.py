@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from dashboard import heading, loading, notices, sidebar, state
-from dashboard.viewer import viewer
+from dashboard.explore import heading
+from dashboard.explore.panels import viewer
+from dashboard.session import notices, page_capture, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
 
@@ -13,7 +15,7 @@ title = st.container(gap="xxsmall")
 shell = heading.shell(title, selection)
 sidebar.model_and_text(selection)
 
-capture = loading.ready(selection)
+capture = page_capture.ready(selection)
 if capture is not None:
     selection = state.settle(capture)
     sidebar.place(selection, capture)

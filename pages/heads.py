@@ -2,27 +2,29 @@
 
 import streamlit as st
 
-from dashboard import heads, heads_words, loading, notices, sidebar, state
+from dashboard.heads import panels, words
+from dashboard.session import notices, page_capture, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
-heads.follow()
+panels.follow()
 notice = st.empty()
 notices.show_ignored(notice, state.ignored())
 st.title("Heads", anchor=False)
-st.markdown(heads_words.STATEMENT)
+st.markdown(words.STATEMENT)
 sidebar.model_and_text(selection)
 
-capture = loading.ready(selection)
+capture = page_capture.ready(selection)
 if capture is not None:
     selection = state.settle(capture)
     sidebar.place(selection, capture, grid=False)
     notices.show_ignored(notice, state.ignored())
-    st.text(heads.where(selection, capture))
-    if taken := loading.beginning(selection, capture):
+    st.text(panels.where(selection, capture))
+    if taken := page_capture.beginning(selection, capture):
         st.text(taken)
     with notices.guard():
-        heads.draw(selection, capture)
+        panels.draw(selection, capture)
 with st.expander("How to read this"):
-    st.markdown(heads_words.HOW_TO_READ)
+    st.markdown(words.HOW_TO_READ)
 with st.expander("Limits and sources"):
-    st.markdown(heads_words.LIMITS)
+    st.markdown(words.LIMITS)

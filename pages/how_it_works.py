@@ -2,23 +2,22 @@
 
 import streamlit as st
 
-from dashboard import (
-    how_words,
-    notices,
+from dashboard.how_it_works import (
+    link,
     quick_check,
     real_steps,
-    sidebar,
-    state,
     story,
     toy_panel,
-    toy_state,
+    words,
     worked_example,
 )
+from dashboard.session import notices, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
-toy = toy_state.current()
+toy = link.current()
 notice = st.empty()
-notices.show_ignored(notice, [*state.ignored(), *toy_state.ignored()])
+notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
 
 st.title("How it works", anchor=False)
 story.lead(toy)
@@ -41,12 +40,12 @@ if toy.depth != "seconds":
 in_a_model = st.container()  # drawn last: a model may take its time
 if toy.depth != "seconds":
     with notices.guard():
-        how_words.analogy()
-        how_words.confused()
+        words.analogy()
+        words.confused()
         quick_check.draw()
-        how_words.reading()
+        words.reading()
 with in_a_model, notices.guard():
     real_steps.draw(selection, toy)
 
-notices.show_ignored(notice, [*state.ignored(), *toy_state.ignored()])
-toy_state.publish()
+notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+link.publish()

@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from dashboard import claims, loading, notices, sidebar, state
+from dashboard.misconceptions import panels
+from dashboard.session import notices, page_capture, state
+from dashboard.widgets import sidebar
 
 selection = state.current()
 notice = st.empty()
-asked_in_vain = claims.read_link()
+asked_in_vain = panels.read_link()
 notices.show_ignored(notice, [*state.ignored(), *asked_in_vain])
 st.title("Misconceptions", anchor=False)
 st.markdown(
@@ -15,15 +17,15 @@ st.markdown(
 )
 sidebar.model_and_text(selection)
 
-capture = loading.ready(selection)
+capture = page_capture.ready(selection)
 if capture is not None:
     selection = state.settle(capture)
     sidebar.place(selection, capture)
     notices.show_ignored(notice, [*state.ignored(), *asked_in_vain])
-    claims.where(selection, capture)
-    for entry in claims.order():
-        claims.draw(entry, selection, capture)
-claims.write_link()
+    panels.where(selection, capture)
+    for entry in panels.order():
+        panels.draw(entry, selection, capture)
+panels.write_link()
 with st.expander("How to read this"):
     st.markdown(
         "Every number is computed when the page is drawn, on the model, text, layer, head and "

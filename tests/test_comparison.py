@@ -8,11 +8,13 @@ import pytest
 import torch
 
 import attnviz
-from attnviz import comparison
 from attnviz.capture.block import Block
 from attnviz.capture.result import Capture
-from attnviz.compared_row import rows_of
-from attnviz.comparison import (
+from attnviz.detectors import alike
+from attnviz.errors import BadInput
+from attnviz.heads import comparison
+from attnviz.heads.compared_row import rows_of
+from attnviz.heads.comparison import (
     difference,
     even_distances,
     quantity,
@@ -22,8 +24,6 @@ from attnviz.comparison import (
     same_tokens,
     why_apart,
 )
-from attnviz.detectors import alike
-from attnviz.errors import BadInput
 from tests import tiny
 from tests.charts.heads import causal, head_of, tokens
 from tests.fixtures_tokenizers import byte_level_bpe

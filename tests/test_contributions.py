@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.contributions import MEASURES
-from attnviz.head import Head
+from attnviz.heads.contributions import MEASURES
+from attnviz.heads.head import Head
 
 
 def head_of(weights, values, w_o=None):

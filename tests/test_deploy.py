@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
-from dashboard import backend, host
-from dashboard.host import Host
+from dashboard.server import host
+from dashboard.server.host import Host
+from dashboard.session import backend
 from tests.browser.serving import free_port, stop
 from tests.readers import AGENTS, Place, Reader, memory_of, reads_proc, right
 

@@ -5,16 +5,16 @@ import pytest
 import torch
 
 import attnviz
-from attnviz import head as head_module
-from attnviz.capture import pieces
+from attnviz.capture import row_chunks
 from attnviz.capture.block import Block, Projection
-from attnviz.capture.pieces import Heads
 from attnviz.capture.result import Capture
+from attnviz.capture.row_chunks import Heads
 from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated
-from attnviz.detectors.sums import DEALS, _dealt
+from attnviz.detectors.row_sums import DEALS, _dealt
+from attnviz.heads import head as head_module
+from attnviz.heads.softmax import weigh
 from attnviz.interventions import Ablate, HideKeys, Permute
 from attnviz.models.planted import PLANTED
-from attnviz.softmax import weigh
 from attnviz.tokens import Token
 from tests import tiny
 
@@ -312,10 +312,10 @@ def test_all_heads_at_once_are_the_heads_one_by_one(hf, monkeypatch):
     model = attnviz.wrap(hf)
     more = {"decoder_input_ids": tiny.ids(6)[0]} if model.info.kind == "encoder-decoder" else {}
     capture = attnviz.capture(model, input_ids=tiny.ids(12)[0], **more)
-    monkeypatch.setattr(pieces, "CELLS", 4 * 12 * 5)  # five rows at a time
+    monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * 5)  # five rows at a time
     for block in capture.blocks:
         heads = Heads(block)
-        for rows in pieces.row_pieces(block.queries, block.heads, block.keys):
+        for rows in row_chunks.row_pieces(block.queries, block.heads, block.keys):
             piece = heads.piece(list(range(block.queries))[rows])
             end = piece.weights.shape[-1]
             for number in range(block.heads):
@@ -331,7 +331,7 @@ def test_all_heads_at_once_are_the_heads_one_by_one(hf, monkeypatch):
             np.testing.assert_allclose(heads.value_norms[number], lengths, rtol=1e-4, atol=1e-6)
     for stack in capture.stacks:
         whole = profile(capture, stack)
-        monkeypatch.setattr(pieces, "CELLS", 2**20)
+        monkeypatch.setattr(row_chunks, "CELLS", 2**20)
         for name, grid in profile(capture, stack).values.items():
             np.testing.assert_allclose(grid, whole.values[name], atol=1e-5)
 
@@ -376,7 +376,9 @@ def test_of_a_what_if_only_the_rows_that_are_asked_for_are_weighed(monkeypatch):
         head = block.head(number)
         end = piece.weights.shape[-1]
         np.testing.assert_allclose(piece.weights[number], head.weights[[4, 5, 30], :end], atol=1e-6)
-        np.testing.assert_allclose(piece.output[number], head.output[[4, 5, 30]], atol=1e-6)
+        np.testing.assert_allclose(
+            piece.output[number], head.output[[4, 5, 30]], rtol=1e-6, atol=1e-6
+        )
 
 
 def brute(capture, measure, layer, head):

@@ -8,9 +8,13 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 
 from attnviz.tokens import tokenize
-from dashboard import compare_link, experiment, place, selection, toy
-from dashboard.host import Host
-from dashboard.selection import Ignored, Selection
+from dashboard.compare import other_side
+from dashboard.how_it_works import toy
+from dashboard.server.host import Host
+from dashboard.session import selection
+from dashboard.session.selection import Ignored, Selection
+from dashboard.what_if import experiment
+from dashboard.widgets import text_place
 from tests import fixtures_tokenizers as small
 
 TOKENIZERS = {
@@ -80,7 +84,7 @@ def test_any_text_has_tokens_that_can_be_shown(kind):
             assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}, ascii(text)
             if token.start is not None and not token.special:
                 assert token.text == text[token.start : token.end], ascii(text)
-        labels = place.labels(read.tokens)
+        labels = text_place.labels(read.tokens)
         assert len(set(labels)) == len(read.tokens), ascii(text)
         assert not any("\n" in label for label in labels)
 
@@ -106,14 +110,14 @@ def read_page(params):
 
 
 def read_other(params):
-    return compare_link.read(params, max_characters=60_000, folders=False)
+    return other_side.read(params, max_characters=60_000, folders=False)
 
 
 PAGES = {
     "all pages": (selection.NAMES, read_page, selection.write),
     "what if": (experiment.NAMES, experiment.read, experiment.write),
     "how it works": (toy.NAMES, toy.read, toy.write),
-    "compare": (compare_link.NAMES, read_other, compare_link.write),
+    "compare": (other_side.NAMES, read_other, other_side.write),
 }
 MARK = "zqz"
 VALUES = (

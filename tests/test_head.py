@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.head import MASK_REASONS, Head
+from attnviz.heads.head import Head
+from attnviz.heads.masks import MASK_REASONS
 
 SCORES = np.float32([[math.log(4), 0]])
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from attnviz.head import MASK_REASONS, Head
+from attnviz.heads.head import Head
+from attnviz.heads.masks import MASK_REASONS
 
 
 def head_of(allowed, **options):

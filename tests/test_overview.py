@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz import overview as module
-from attnviz.charts.from_afar import from_afar
+from attnviz.charts.overview_chart import from_afar
 from attnviz.charts.row_profile import row_profile
 from attnviz.charts.scene import scene, window_of
-from attnviz.head import Head
-from attnviz.overview import Cell, overview
+from attnviz.heads import overview as module
+from attnviz.heads.head import Head
+from attnviz.heads.overview import Cell, overview
 from tests import tiny
 
 

@@ -225,9 +225,9 @@ LIGHT = [
     "attnviz.models.catalog",
     "attnviz.tokens",
     *(
-        f"dashboard.{module.name}"
-        for module in pkgutil.iter_modules(dashboard.__path__)
-        if module.name not in {"__main__", "app", "warm"}  # scripts, not modules
+        module.name
+        for module in pkgutil.walk_packages(dashboard.__path__, "dashboard.")
+        if module.name not in {"dashboard.__main__", "dashboard.app", "dashboard.warm"}  # scripts
     ),
 ]
 

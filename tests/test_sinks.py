@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import attnviz
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from tests import tiny
 
 GPT_OSS = {"num_key_value_heads": 2, "head_dim": 8, "num_local_experts": 2}

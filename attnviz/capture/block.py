@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnviz.head import Head
-from attnviz.softmax import Array, Mask
+from attnviz.heads.head import Head
+from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
 
 Rows = slice | list[int]
 ALL = slice(None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
-from attnviz.capture.pieces import runs
+from attnviz.capture.row_chunks import runs
 from attnviz.errors import UnsupportedModel
 
 _WITHOUT_SOFTMAX = ("linear", "mamba", "recurrent", "conv", "rwkv", "ssm")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attnviz.capture import ways
+from attnviz.capture import strategies
 from attnviz.capture.block import numpy
 from attnviz.capture.expected import attention_blocks, without_attention
 from attnviz.capture.inputs import Inputs, prepare
@@ -105,8 +105,10 @@ def _plain(ids: Any) -> list[int] | None:
     return None if ids is None else torch.as_tensor(ids).flatten().tolist()
 
 
-def _recorded(model: "LoadedModel", inputs: Inputs) -> tuple[ways.Way, Recording, Any, Receipt]:
-    way = ways.choose(model.hf, model.info.kind, inputs.forward)
+def _recorded(
+    model: "LoadedModel", inputs: Inputs
+) -> tuple[strategies.Way, Recording, Any, Receipt]:
+    way = strategies.choose(model.hf, model.info.kind, inputs.forward)
     recording, output = way.record(model.hf, model.info.kind, run, inputs.forward)
     receipt = check(
         recording.calls,

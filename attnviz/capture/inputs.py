@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnviz.capture.loan import borrow
+from attnviz.capture.model_state import borrow
 from attnviz.errors import BadInput, TooLarge
-from attnviz.softmax import Mask
+from attnviz.heads.softmax import Mask
 from attnviz.tokens import Token, tokenize, tokens_of_ids
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask,
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture.arguments import Arguments
-from attnviz.capture.loan import PREFIX
+from attnviz.capture.model_state import PREFIX
 from attnviz.capture.recording import Recording
 from attnviz.errors import UnsupportedModel
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.capture.block import Block, numpy
-from attnviz.capture.pieces import Heads
 from attnviz.capture.recording import Call
+from attnviz.capture.row_chunks import Heads
 from attnviz.errors import CaptureFailed, UnsupportedModel
-from attnviz.softmax import Array
+from attnviz.heads.softmax import Array
 
 TOLERANCE = {"float32": 3e-5, "float64": 3e-5, "bfloat16": 3e-2, "float16": 5e-3}
 """Largest difference allowed between recomputed and real outputs, by the dtype of the run, as a

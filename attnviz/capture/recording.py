@@ -11,13 +11,13 @@ from torch.overrides import TorchFunctionMode
 
 from attnviz.capture.arguments import Arguments
 from attnviz.capture.block import Block, Projection, numpy
+from attnviz.capture.block_locator import Places
 from attnviz.capture.projected import Projected, plain_name, projected
-from attnviz.capture.stack import Places
 from attnviz.errors import UnsupportedModel
-from attnviz.softmax import Array
+from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
 
 ROWS_OF_A_SHORT_TEXT = 64
 ROWS_OF_A_LONG_TEXT = 8

@@ -8,13 +8,13 @@ from attnviz.capture.block import Block
 from attnviz.capture.expected import ranges
 from attnviz.capture.receipt import Receipt
 from attnviz.errors import BadInput
-from attnviz.head import Head
-from attnviz.softmax import Array, Mask
+from attnviz.heads.head import Head
+from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.interventions import Intervention
+    from attnviz.heads.intervention import Intervention
     from attnviz.models import ModelInfo
     from attnviz.tokens import Token
 

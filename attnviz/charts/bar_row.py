@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from attnviz.charts import axes, chip_text, lettering, packing, reading
+from attnviz.charts import axes, chip_text, lettering, packing, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT, SOLID
 from attnviz.charts.scene import Scene, nice_top
@@ -152,10 +152,10 @@ def section(scene: Scene, order: Order, top: str) -> draw.Section:
     count = len(scene.keys) if order == "text" else min(MOST, len(scene.keys))
     sink = scene.has_sink and scene.measure_name == "weight"
     colour = SOLID["weight" if scene.measure_name == "weight" else "contribution"]
-    value = reading.measured(scene)
+    value = selected_row.measured(scene)
     against = draw.ref(f"datum.{value}_value<0?'{SOLID['against']}':'{colour}'")
     start, width = "min(1,bar_step*0.12)", "max(1,bar_step-min(2,bar_step*0.24))"
-    by_size = {"i": "size_order[datum.slot]"} | reading.fields(scene)
+    by_size = {"i": "size_order[datum.slot]"} | selected_row.fields(scene)
     row = BarRow(
         scene,
         [Series("bars", value, start, width, against if scene.measure.signed else colour)],
@@ -211,9 +211,11 @@ def _sink_bar(row: BarRow) -> list[alt.Chart]:
     x, y = f"{_LEFT}+{row.bars + 1}*bar_step", row.height_of("sinks[focus]")
     tall = f"bars_top+bar_room-({y})"
     look: dict[str, Any] = {"stroke": SOLID["weight"], "strokeWidth": 1.5, "strokeDash": [2, 2]}
-    tip = {"tooltip": draw.px(reading.tooltip({"sink, no token": "format(sinks[focus],'.4~g')"}))}
+    tip = selected_row.tooltip({"sink, no token": "format(sinks[focus],'.4~g')"})
     below = "bars_top+bar_room+5"
     return [
-        draw.box(draw.ONE, x, y, "max(3,bar_step-2)", tall, channels=tip, **look),
+        draw.box(
+            draw.ONE, x, y, "max(3,bar_step-2)", tall, channels={"tooltip": draw.px(tip)}, **look
+        ),
         draw.caption(draw.quoted("sink"), f"{x}+bar_step/2", below, **axes.upright()),
     ]

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from attnviz.charts import layers as draw
-from attnviz.charts import lettering, reading
+from attnviz.charts import lettering, selected_row
 from attnviz.charts.palettes import ACCENT, INK, MUTED, PAPER, dark_from, hexes
 from attnviz.charts.scene import Scene, nice_top
 
@@ -18,7 +18,7 @@ _MANY = 96  # tokens from which chips get smaller
 def section(scene: Scene, top: str) -> draw.Section:
     """The text as a section: for two texts, first the one read from, then the one looked at."""
     part = draw.Section(height="chips_h")
-    row = draw.caption(reading.sentence("focus"), "0", top, title=True)
+    row = draw.caption(selected_row.sentence("focus"), "0", top, title=True)
     part.layers.append(row)
     if scene.one_text:
         _flow(part, "key", scene.key_labels, f"{top}+26")
@@ -69,7 +69,7 @@ def _key_chips(scene: Scene, part: draw.Section) -> None:
     the key pointed at."""
     size, height, line = _sizes(len(scene.keys))
     low, high = domain(scene)
-    value, absent = f"{reading.measured(scene)}_value", reading.absent(scene)
+    value, absent = f"{selected_row.measured(scene)}_value", selected_row.absent(scene)
     x, y = _place("key", "datum.i", line)
     part.fixed |= {
         "chip_x": x,

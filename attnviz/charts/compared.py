@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from attnviz.charts import bar_row, legend, maps, reading
+from attnviz.charts import bar_row, legend, maps, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.compared_panels import Panels, panels
 from attnviz.charts.palettes import SIDES
 from attnviz.charts.scales import WeightColour
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 WIDTH = 1080
 _SPACE, _NOTE = 14, 18  # pixels between two sections, and of a note above them
@@ -45,7 +45,7 @@ def compared(
         a, b: the heads.
         query: position of the row of A that is read while the pointer is elsewhere.
         other_query: the row of B, where its queries are other tokens; `query` by default.
-        of: what is compared, a name in `attnviz.comparison.QUANTITIES`.
+        of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
         weight_colour: "unit" spans 0 to 1, "fit" 0 to the largest weight of the two, "log" 0.0001
             to 1 by the logarithm.
         names: titles of the two maps, shown as they are.
@@ -56,7 +56,7 @@ def compared(
         BadInput: no such query or quantity.
 
     >>> import numpy as np
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> a, b = (Head(q=np.eye(3) * size, k=np.eye(3), v=None) for size in (1, 2))
     >>> chart = compared(a, b, query=1)
     >>> [param.name for param in chart.params if param.name in ("hover", "pick")]
@@ -165,7 +165,7 @@ def _key_fields(drawn: Panels) -> dict[str, tuple[int, dict[str, str]]]:
     for prefix in dict.fromkeys(panel.keys for panel in drawn.each):
         mine = [panel for panel in drawn.each if panel.keys == prefix]
         numbers = {titles[panel.name]: (panel.name, f"{panel.name}_row") for panel in mine}
-        fields = reading.key_fields(prefix, mine[0].rows, numbers)
+        fields = selected_row.key_fields(prefix, mine[0].rows, numbers)
         found[prefix] = len(mine[0].scene.keys), fields
     return found
 
@@ -182,18 +182,18 @@ def _params(drawn: Panels) -> list[alt.VariableParameter]:
     for number, panel in enumerate(drawn.each):
         own = f"{panel.name}_"
         if panel.keys == own:
-            tokens += reading.key_tokens(panel.scene, own)
+            tokens += selected_row.key_tokens(panel.scene, own)
             here = f"spotted<0||spot.group[0]!=='{own}'?-1:spotted"
             expressions[f"{own}spot_place"] = here if drawn.apart else "spotted"
         if panel.rows == own:
-            tokens += reading.query_tokens(panel.scene, own)
-            expressions[f"{own}focus_name"] = reading.token_name(f"{own}query", f"{own}focus")
+            tokens += selected_row.query_tokens(panel.scene, own)
+            expressions[f"{own}focus_name"] = selected_row.token_name(f"{own}query", f"{own}focus")
         if panel.name != "d":
             away = "hovered<0" if drawn.linked else f"hovered<0||side!=={number}"
             expressions[f"{own}focus"] = f"{away}?{panel.scene.place}:hovered"
         expressions[f"{own}row"] = f"{own}rows[{panel.rows}focus]"
     return [
-        *reading.unpacking_params(),
+        *selected_row.unpacking_params(),
         *tokens,
         *(draw.constant(name, value) for name, value in constants.items()),
         *(draw.param(name, expression) for name, expression in expressions.items()),

@@ -13,7 +13,7 @@ from attnviz.charts.palettes import ramp
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale, WeightColour, score_scale, short, weight_scale
 from attnviz.charts.scene import Scene, check_query, facing, nice_top, window_of
-from attnviz.comparison import (
+from attnviz.heads.comparison import (
     difference,
     quantity,
     row_distances,
@@ -23,7 +23,7 @@ from attnviz.comparison import (
 )
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 
 WHOLE = 224  # tokens up to which a text is drawn whole: three maps of it fit beside each other
@@ -37,7 +37,7 @@ class Panels:
     Attributes:
         each: A, B, and the difference where there is one.
         linked: the rows of A and of B are the same tokens, and are in focus together.
-        of: what is compared, a name in `attnviz.comparison.QUANTITIES`.
+        of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
     """
 
     each: Sequence[Panel]

@@ -10,7 +10,7 @@ from attnviz.charts.scene import check_query
 
 if TYPE_CHECKING:
     from attnviz.charts.scene import Scene
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
     from attnviz.tokens import Token
 
 NOTHING, UNDEFINED = "", "?"  # rows without a largest weight
@@ -19,7 +19,7 @@ NOTHING, UNDEFINED = "", "?"  # rows without a largest weight
 def describe_pair(head: "Head", query: int) -> str:
     """What the picture of one row shows, as sentences: the alt text of `explore` and `pair`.
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> head = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0, allowed=[[1, 0], [1, 1]])
     >>> print(describe_pair(head, 1))
     Scores and weights of layer 0, head 0: 2 queries by 2 keys. Token 1 gives its largest weight, \

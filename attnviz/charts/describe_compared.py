@@ -6,10 +6,10 @@ from attnviz.charts.compared_panels import WINDOW
 from attnviz.charts.describe import describe_pair
 from attnviz.charts.scales import short
 from attnviz.charts.scene import window_of
-from attnviz.comparison import CELLS, QUANTITIES, difference, quantity, why_apart
+from attnviz.heads.comparison import CELLS, QUANTITIES, difference, quantity, why_apart
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 
 def describe_compared(
@@ -17,7 +17,7 @@ def describe_compared(
 ) -> str:
     """What the picture of `attnviz.charts.compared.compared` shows, as sentences.
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> a, b = (Head(q=[[0], [x]], k=[[1], [0]], v=None, scaling=1.0) for x in (0, 2))
     >>> print(describe_compared(a, b, query=1, of="scores").split(". ")[1])
     The largest difference, B minus A, is 2, from token 1 to token 0: 0 in A and 2 in B

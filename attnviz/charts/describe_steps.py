@@ -9,7 +9,7 @@ from attnviz.charts.lanes import Lane, Lanes
 from attnviz.charts.scales import short
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 _SPELLED = 6  # numbers of a vector up to which they are all told
 
@@ -17,7 +17,7 @@ _SPELLED = 6  # numbers of a vector up to which they are all told
 def describe_four_steps(head: "Head", *, query: int, keys: Sequence[int]) -> list[str]:
     """What `four_steps` shows: the finding in one sentence, then a text for each of the steps.
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> head = Head(q=[[2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
     >>> for line in describe_four_steps(head, query=0, keys=[0, 1]):
     ...     print(line)

@@ -28,7 +28,7 @@ from attnviz.charts.step_marks import (
 )
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 WIDTH = 880
 STEPS_TAKEN = (
@@ -70,7 +70,7 @@ def four_steps(
     Raises:
         BadInput: no such query or key, too many keys, or a head without values.
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> head = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
     >>> chart = four_steps(head, query=1, keys=[0, 1])
     >>> "pick" in [param.name for param in chart.params]

@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.charts import cell_images
 from attnviz.charts import layers as draw
-from attnviz.charts import pictures
 from attnviz.charts.palettes import ACCENT, MUTED, hexes, ramp
 from attnviz.charts.scales import short
 
@@ -108,7 +108,7 @@ def _cells(layers: int, heads: int, row_h: float, low: float, high: float) -> al
 
 
 def _legend(title: str, low: float, high: float, null: float | None) -> list[alt.Chart]:
-    bar = pictures.bar(ramp("measure"), 0, 1)
+    bar = cell_images.bar(ramp("measure"), 0, 1)
     x = f"{_LEFT}"
     parts = []
     if null is not None and high > low:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from attnviz.charts import pictures
+from attnviz.charts import cell_images
 from attnviz.charts.palettes import ACCENT, hexes, ramp
 
 MAX_RECTS = 1024  # cells drawn one by one, each with its number on hover
@@ -223,7 +223,7 @@ def _image(
 ) -> list[alt.Chart]:
     low, high = ends
     share = (values - low) / (high - low)
-    png = pictures.cells(np.where(shown, share, 0), ramp(colours), shown)
+    png = cell_images.cells(np.where(shown, share, 0), ramp(colours), shown)
     frame = pd.DataFrame([_edges(0, len(values), 0, values.shape[1]) | {"number": low}])
     base = alt.Chart(frame)
     ground = base.mark_rect(opacity=0, aria=False)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from attnviz.charts import lettering
 from attnviz.charts.scene import check_query
 from attnviz.errors import BadInput
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 MOST = 6  # keys that stay readable one below the other
 _LEFT_OVER = 5e-4  # a share of the row that is worth a lane of its own

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import altair as alt
 import numpy as np
 
+from attnviz.charts import cell_images, lettering
 from attnviz.charts import layers as draw
-from attnviz.charts import lettering, pictures
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 LINE = 18  # pixels from one line of entries to the next
 _SWATCH, _GAP = 17, 14  # pixels of a swatch and its distance, and from one entry to the next
@@ -49,11 +49,11 @@ def entries(
     reasons = [int(reason) for reason in np.unique(np.concatenate(hidden)) if reason]
     for reason in reasons:
         words = f"masked: {MASK_REASONS[reason]}" if named or len(reasons) > 1 else "masked"
-        found.append((pictures.swatch(reason), words))
+        found.append((cell_images.swatch(reason), words))
     if not all(panel.attends.all() for panel in panels):
-        found.append((pictures.swatch(pictures.NOTHING), "attends to nothing"))
+        found.append((cell_images.swatch(cell_images.NOTHING), "attends to nothing"))
     if any(np.isnan(panel.values[panel.shown]).any() for panel in panels):
-        found.append((pictures.undefined(), "undefined"))
+        found.append((cell_images.undefined(), "undefined"))
     placed, at, line = [], start, 0
     for swatch, words in found:
         wide = round(lettering.width(words, draw.LABEL_SIZE)) + (_SWATCH if swatch else 0)
@@ -76,7 +76,7 @@ def colour_bar(scale: ColourScale, x: str, y: str, length: int) -> list[alt.Char
         "title": None,
     }
     ends = draw.scale([scale.low, scale.high], x, f"{x}+{length}", log=scale.log)
-    bar = pictures.bar(scale.colours, scale.start, scale.end)
+    bar = cell_images.bar(scale.colours, scale.start, scale.end)
     return [
         draw.picture(bar, x, y, str(length), "8", smooth=True),
         draw.anchor(scale.low, x=(ends, numbers)),

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from attnviz.charts import axes, pictures
+from attnviz.charts import axes, cell_images
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT
 from attnviz.charts.panel import Panel
@@ -50,7 +50,7 @@ class Maps:
             alike = next((other for other in hatches if other.is_masked_like(panel)), panel)
             if alike is panel and not panel.shown.all():
                 hatches.append(panel)
-                hatch = pictures.hatch(panel.reason, ~panel.attends)
+                hatch = cell_images.hatch(panel.reason, ~panel.attends)
                 part.params.append(draw.constant(f"{panel.name}_hatch", hatch))
             part.layers += self._map(number, panel, f"{alike.name}_hatch")
             part.hovers.append(f"{panel.name}_bands")
@@ -110,7 +110,7 @@ class Maps:
         if not panel.shown.all():
             layers.append(draw.picture(draw.px(hatch), *panel.box, smooth=True))
         position = panel.scale.position(np.where(panel.shown, panel.values, np.nan))
-        png = pictures.cells(position, panel.scale.colours, panel.shown)
+        png = cell_images.cells(position, panel.scale.colours, panel.shown)
         layers.append(draw.picture(png, *panel.box))
         layers += axes.map_axes(panel, if_stacked=self._is_labelled_before(number))
         return [*layers, *_outlines(panel), _bands(number, panel)]

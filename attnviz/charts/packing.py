@@ -8,7 +8,7 @@ number (masked, undefined) and what does not fit four digits has a code of its o
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 
 # printable ASCII that needs no escape in JSON or in a web page
 DIGITS = "".join(chr(c) for c in range(33, 127) if chr(c) not in "\"\\<>&'")

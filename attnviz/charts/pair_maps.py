@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.charts import axes, legend, maps, pictures, reading
+from attnviz.charts import axes, cell_images, legend, maps, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ScoreColour, WeightColour, score_scale, weight_scale
@@ -56,7 +56,7 @@ def _panels(scene: Scene, score_colour: ScoreColour, weight_colour: WeightColour
             scene.reason,
             scene.attends,
             of_scores,
-            sentence=reading.sentence("datum.place"),
+            sentence=selected_row.sentence("datum.place"),
         ),
         Panel(
             "weight",
@@ -112,7 +112,7 @@ def _sink(panel: Panel) -> list[alt.Chart]:
     """The share of each row that goes to no token, beside the weights: a row and its sink are 1."""
     column = panel.scene.sink[:, None]
     position = panel.scale.position(column)
-    png = pictures.cells(position, panel.scale.colours, np.ones_like(column, bool))
+    png = cell_images.cells(position, panel.scale.colours, np.ones_like(column, bool))
     left, y, width, height = panel.box
     x = f"{left}+{width}+8"
     tip = {
@@ -133,6 +133,6 @@ def _sink(panel: Panel) -> list[alt.Chart]:
             "cell_h",
             name="cells_sink",
             calculate=pointed,
-            channels={"tooltip": draw.px(reading.tooltip(tip))},
+            channels={"tooltip": draw.px(selected_row.tooltip(tip))},
         ),
     ]

@@ -9,7 +9,7 @@ import pandas as pd
 from attnviz.charts.palettes import SOLID
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 BARS = 256
 HEIGHT = 130  # pixels
@@ -18,7 +18,7 @@ HEIGHT = 130  # pixels
 def row_profile(row: "Head") -> alt.Chart:
     """The largest weight in each stretch of keys, for the only row of `row` (see `Head.rows`).
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> head = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
     >>> row_profile(head.rows(1, 2)).data["largest"].round(3).tolist()
     [0.881, 0.119]

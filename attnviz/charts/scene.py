@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.charts import lettering
-from attnviz.contributions import MEASURES, Measure
 from attnviz.errors import BadInput
+from attnviz.heads.contributions import MEASURES, Measure
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
     from attnviz.tokens import Token
 
 Padding = Literal["hide", "show"]
@@ -32,7 +32,7 @@ class Scene:
         query: position of the row that is read.
         rows, keys: positions of the queries and keys drawn, ascending.
         stage: the score stage drawn, or a bias alone; None for what softmax received.
-        measure_name: one of `attnviz.contributions.MEASURES`.
+        measure_name: one of `attnviz.heads.contributions.MEASURES`.
         hidden_padding: how many padding positions are left out.
     """
 

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.charts import cell_images
 from attnviz.charts import layers as draw
-from attnviz.charts import pictures
 from attnviz.charts.palettes import ACCENT, INK, MUTED, PAPER, STEPS, luminance, ramp
 
 ROUND = 5
@@ -139,7 +139,7 @@ def strip(vector: NDArray, reach: float, x: str, y: float, wide: int) -> list[al
     """A vector as a row of cells, its middle at y; few cells have their numbers in them."""
     colours = ramp("signed")
     position = 0.5 + np.asarray(vector, float)[None] / (2 * reach)
-    address = pictures.cells(position, colours, np.ones(position.shape, bool))
+    address = cell_images.cells(position, colours, np.ones(position.shape, bool))
     left, room, tall = 6, wide - 12, 26
     drawn = [draw.picture(address, f"{x}+{left}*u", f"{y - tall / 2}*u", f"{room}*u", f"{tall}*u")]
     if len(vector) <= _NUMBERED:

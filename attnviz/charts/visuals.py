@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from attnviz.charts import bar_row, chip_text, pair_maps, reading
+from attnviz.charts import bar_row, chip_text, pair_maps, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.bar_row import Order
 from attnviz.charts.scales import ScoreColour, WeightColour
 from attnviz.charts.scene import Padding, Scene, scene
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 WIDTH = 1080
 _SPACE = 14  # between two sections
@@ -48,7 +48,7 @@ def explore(
         query: position of the row that is read while the pointer is elsewhere, from 0.
         stage: a name in `head.panels`; None for the scores as softmax receives them.
         measure: what shades the chips and makes the bars, a name in
-            `attnviz.contributions.MEASURES`.
+            `attnviz.heads.contributions.MEASURES`.
         score_colour: "zero" centres the colours on 0; "row" colours each score less the largest
             of its row, which is all that softmax sees of it.
         weight_colour: "unit" spans 0 to 1, "fit" 0 to the largest weight, "log" 0.0001 to 1 by
@@ -61,7 +61,7 @@ def explore(
     Raises:
         BadInput: no such query, stage or measure.
 
-    >>> from attnviz.head import Head
+    >>> from attnviz.heads.head import Head
     >>> head = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0, allowed=[[1, 0], [1, 1]])
     >>> chart = explore(head, query=1, measure="weight")
     >>> [param.name for param in chart.params if param.name in ("hover", "pick")]
@@ -89,8 +89,8 @@ def _compose(drawn: Scene, sections: list[draw.Section], width: int) -> alt.Laye
     gaps = draw.Section(height=str(_SPACE * (len(tall) - 1)))
     return draw.compose(
         [*sections, gaps],
-        keys={"": (len(drawn.keys), reading.fields(drawn))},
-        params=reading.params(drawn),
+        keys={"": (len(drawn.keys), selected_row.fields(drawn))},
+        params=selected_row.params(drawn),
         width=width,
     )
 

@@ -11,11 +11,11 @@ random tokens, on which it is the head alone.
 """
 
 from attnviz.detectors.ablation import effect
-from attnviz.detectors.alike import Alike, alike
-from attnviz.detectors.controls import controls
+from attnviz.detectors.control_texts import controls
 from attnviz.detectors.measures import HEAD_MEASURES, SHARES, HeadMeasure
-from attnviz.detectors.probes import repeated
 from attnviz.detectors.profiles import HeadProfile, head_grid, profile
+from attnviz.detectors.repeated_text import repeated
+from attnviz.detectors.similarity import Alike, alike
 from attnviz.detectors.thumbnails import Thumbnails, thumbnails
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnviz.softmax import Array
+from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture

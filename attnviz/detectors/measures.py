@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.softmax import Mask
+from attnviz.heads.softmax import Mask
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.pieces import row_pieces
+from attnviz.capture.row_chunks import row_pieces
 from attnviz.detectors.measures import HEAD_MEASURES
-from attnviz.detectors.sums import Lengths, Look, Sums
+from attnviz.detectors.row_sums import Lengths, Look, Sums
 from attnviz.errors import BadInput
-from attnviz.softmax import Array
+from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,8 @@ class HeadProfile:
         stack: "decoder", "encoder" or "cross".
         values: the measures.
         even: the same of a head that spreads each row evenly over the keys it may look at.
-        dealt: the same with the head's own weights and the tokens dealt out anew over their
-            places, mean over `attnviz.detectors.sums.DEALS` deals; of measures that go by token.
+        dealt: the same with the head's own weights and the tokens permuted over their positions,
+            mean over `attnviz.detectors.row_sums.DEALS` permutations; of measures that go by token.
         ceilings: the largest number possible on this text.
         counted: how many query rows count.
     """

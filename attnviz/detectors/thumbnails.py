@@ -1,33 +1,17 @@
 """Thumbnails: the weights of every head of a stack as small maps."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attnviz.capture.pieces import Heads, row_pieces
-from attnviz.overview import block_maxima
+from attnviz.capture.row_chunks import Heads, row_pieces
+from attnviz.heads.overview import Thumbnails, block_maxima
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
 
 PIXELS = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Thumbnails:
-    """Small maps of all heads of a stack.
-
-    Attributes:
-        cells: (layer, head, y, x) float16, the largest weight of each block of tokens, 0 to 1;
-            NaN where all of a block is masked, and for heads that there are not.
-        block: how many tokens a pixel stands for, along either side. 1: each is one weight.
-    """
-
-    cells: NDArray[np.float16]
-    block: int
 
 
 def thumbnails(

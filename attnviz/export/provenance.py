@@ -12,11 +12,10 @@ import numpy as np
 
 import attnviz
 from attnviz.errors import BadInput
-from attnviz.head import MASK_REASONS
+from attnviz.export.changes import as_data
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.export.view import View
     from attnviz.models import ModelInfo
 
 FORMAT = 1
@@ -24,42 +23,8 @@ FORMAT = 1
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 
 
-def complete(view: "View") -> dict[str, Any]:
-    """The source of a view with what its numbers are."""
-    from attnviz.export.view import REASON
-
-    axes = {
-        axis.name: {"places": axis.places.tolist(), **{k: list(v) for k, v in axis.columns.items()}}
-        for axis in view.axes
-    }
-    arrays = {
-        name: {
-            "axes": list(q.axes),
-            "shape": list(q.values.shape),
-            "dtype": str(q.values.dtype),
-            "unit": q.unit,
-            **({"masked": "-inf"} if q.masked else {}),
-            **({"names": list(MASK_REASONS)} if name == REASON else {}),
-        }
-        for name, q in view.quantities.items()
-    }
-    return {
-        "format": f"attnviz {FORMAT}",
-        "title": view.title,
-        "finding": view.finding,
-        **view.source,
-        "axis_order": [axis.name for axis in view.axes],
-        "axes": axes,
-        "arrays": arrays,
-        "counting": "layers, heads and positions count from 0",
-        "script": view.script,
-    }
-
-
 def of_capture(capture: "Capture") -> dict[str, Any]:
     """Model, input, receipt and versions of a capture, and its what-ifs where it has some."""
-    from attnviz.export.changes import as_data
-
     receipt = capture.receipt
     changes = [as_data(change) for change in capture.interventions]
     return {

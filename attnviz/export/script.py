@@ -50,8 +50,8 @@ def of_overview(source: Mapping[str, Any]) -> str:
     `chart` is its picture."""
     place, changes = source["place"], source.get("interventions", [])
     more = (
-        "from attnviz.charts.from_afar import from_afar",
-        "from attnviz.overview import overview",
+        "from attnviz.charts.overview_chart import from_afar",
+        "from attnviz.heads.overview import overview",
     )
     lines = [*_opening(source, *more), "", *_model(source["model"])]
     lines += [*_run(source["input"], changes), _head("head", place), ""]
@@ -70,7 +70,7 @@ def of_two_heads(source: Mapping[str, Any], *, apart: bool) -> str:
     place, second = source["place"], source["second"]
     more = ["from attnviz.charts.compared import compared"]
     if not apart:
-        more.append("from attnviz.comparison import difference")
+        more.append("from attnviz.heads.comparison import difference")
     changes = [side.get("interventions", []) for side in (source, second)]
     lines = [*_opening({"interventions": [*changes[0], *changes[1]]}, *more), ""]
     lines += [*_model(source["model"]), *_run(source["input"], changes[0])]

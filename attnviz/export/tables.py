@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attnviz.errors import BadInput
 from attnviz.export import provenance
 from attnviz.export.view import REASON
-from attnviz.head import MASK_REASONS
+from attnviz.heads.masks import MASK_REASONS
 from attnviz.parquet import arrow
 
 if TYPE_CHECKING:

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.head import MASK_REASONS
+from attnviz.display import draw_in_notebook
+from attnviz.export.provenance import FORMAT
+from attnviz.heads.masks import MASK_REASONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,21 +103,45 @@ class View:
     @property
     def kinds(self) -> list[str]:
         """The kinds of file that there are of this view."""
-        from attnviz.export.files import KINDS
-
         drawn = () if self.pictured else ("svg", "png", "html")
         worded = any(axis.columns for axis in self.axes)  # a table of words has no arrays
         data = () if self.quantities else ("npz",) if worded else ("csv", "parquet", "npz", "json")
         written = () if self.script else ("py",)
-        return [kind for kind in KINDS if kind not in (*drawn, *data, *written)]
+        return [kind for kind in _files().KINDS if kind not in (*drawn, *data, *written)]
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from, as JSON has it: the source, the axes with every token, the
         arrays with their units and axis order, the finding and the script."""
-        from attnviz.export.provenance import complete
-
-        return complete(self)
+        axes = {
+            axis.name: {
+                "places": axis.places.tolist(),
+                **{k: list(v) for k, v in axis.columns.items()},
+            }
+            for axis in self.axes
+        }
+        arrays = {
+            name: {
+                "axes": list(q.axes),
+                "shape": list(q.values.shape),
+                "dtype": str(q.values.dtype),
+                "unit": q.unit,
+                **({"masked": "-inf"} if q.masked else {}),
+                **({"names": list(MASK_REASONS)} if name == REASON else {}),
+            }
+            for name, q in self.quantities.items()
+        }
+        return {
+            "format": f"attnviz {FORMAT}",
+            "title": self.title,
+            "finding": self.finding,
+            **self.source,
+            "axis_order": [axis.name for axis in self.axes],
+            "axes": axes,
+            "arrays": arrays,
+            "counting": "layers, heads and positions count from 0",
+            "script": self.script,
+        }
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -175,23 +203,24 @@ class View:
 
     def data(self, kind: str) -> bytes:
         """The view as the bytes of a file of this kind, a name in `attnviz.export.KINDS`."""
-        from attnviz.export.files import data
-
-        return data(self, kind)
+        contents: bytes = _files().data(self, kind)
+        return contents
 
     def save(self, path: str | Path) -> Path:
         """Write the view into a file; its ending says what it will hold."""
-        from attnviz.export.files import save
-
-        return save(self, path)
+        written: Path = _files().save(self, path)
+        return written
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        from attnviz.export.notebook import bundle
-
-        return bundle(self)
+        return draw_in_notebook(self)
 
     def __repr__(self) -> str:
         return f"<View {self.title}>"
+
+
+def _files() -> ModuleType:
+    """What writes views into files, which knows this module: found by name, as a drawer is."""
+    return import_module("attnviz.export.file_kinds")
 
 
 def _names(axis: Axis) -> list[str]:

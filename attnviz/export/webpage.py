@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from attnviz.export import pictures, provenance
+from attnviz.export import provenance, still_pictures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,9 +55,9 @@ document.documentElement.dataset.error=String(error);});
 
 def html(view: "View") -> bytes:
     """The page: title, finding, picture, numbers, script, provenance; the arrays inside as NPZ."""
-    from attnviz.export.arrays import to_npz
+    from attnviz.export.array_files import to_npz
 
-    svg, scripts = pictures.still_and_scripts(view)
+    svg, scripts = still_pictures.still_and_scripts(view)
     code = f"{scripts}\n{_START}".replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = (
@@ -65,7 +65,7 @@ def html(view: "View") -> bytes:
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     living = {
-        "spec": pictures.specification(view, still=False),
+        "spec": still_pictures.specification(view, still=False),
         "flexible": view.flexible,
         "alt": view.finding,
     }

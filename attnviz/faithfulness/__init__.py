@@ -5,15 +5,8 @@ how far it carries. None of them shows a reason in human terms.
 """
 
 from attnviz.faithfulness.agreement import Agreement, agreement
-from attnviz.faithfulness.direct import DirectPath, direct_path
-from attnviz.faithfulness.distances import (
-    js_divergence,
-    kendall,
-    spearman,
-    total_variation,
-)
-from attnviz.faithfulness.rollout import rollout, uniform_rollout
-from attnviz.faithfulness.rows import (
+from attnviz.faithfulness.logit_attribution import DirectPath, direct_path
+from attnviz.faithfulness.other_weights import (
     Adversary,
     Erasure,
     Permutations,
@@ -21,6 +14,13 @@ from attnviz.faithfulness.rows import (
     erasure,
     flat,
     permutations,
+)
+from attnviz.faithfulness.rollout import rollout, uniform_rollout
+from attnviz.heads.distances import (
+    js_divergence,
+    kendall,
+    spearman,
+    total_variation,
 )
 
 __all__ = [

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.errors import BadInput, UnsupportedModel
-from attnviz.faithfulness.direct import DirectPath, direct_path, refuse_indirect
-from attnviz.faithfulness.distances import kendall, softmax, spearman, total_variation
 from attnviz.faithfulness.gradient import of_weights
-from attnviz.head import Head
+from attnviz.faithfulness.logit_attribution import DirectPath, direct_path, refuse_indirect
+from attnviz.heads.distances import kendall, softmax, spearman, total_variation
+from attnviz.heads.head import Head
+from attnviz.heads.softmax import Array
 from attnviz.interventions import HideKeys, Intervention, ZeroValue, effects
 from attnviz.interventions.engine import answer, compared
 from attnviz.interventions.run import cosine_distance
-from attnviz.softmax import Array
 
 if TYPE_CHECKING:
     import pandas as pd

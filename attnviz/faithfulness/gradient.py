@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
+from attnviz.capture.block_locator import Places
 from attnviz.capture.forward import run as run_model
 from attnviz.capture.recording import Recording
 from attnviz.capture.result import Capture
-from attnviz.capture.stack import Places
+from attnviz.heads.softmax import Array
 from attnviz.interventions import engine
-from attnviz.softmax import Array
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel

@@ -9,15 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attnviz.capture import ways
+from attnviz.capture import strategies
 from attnviz.capture.arguments import Arguments
 from attnviz.capture.block import numpy
+from attnviz.capture.block_locator import Places
 from attnviz.capture.forward import outputs_kept
 from attnviz.capture.forward import run as run_model
 from attnviz.capture.recording import Call, Recording, split_mask
 from attnviz.capture.result import Capture
-from attnviz.capture.stack import Places
 from attnviz.errors import BadInput
+from attnviz.heads.softmax import Array
 from attnviz.interventions.kinds import Ablate, Intervention
 from attnviz.interventions.shortcut import (
     can_skip_positions,
@@ -26,7 +27,6 @@ from attnviz.interventions.shortcut import (
     layers_to_skip,
     shadow,
 )
-from attnviz.softmax import Array
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
@@ -220,8 +220,8 @@ def from_layer(
     return shadow(hf, baseline, path, layer, first, batch) if path and layer else hf
 
 
-def way_of(model: "LoadedModel", baseline: Capture) -> ways.Way:
-    return ways.choose(model.hf, baseline.info.kind, baseline.forward)
+def way_of(model: "LoadedModel", baseline: Capture) -> strategies.Way:
+    return strategies.choose(model.hf, baseline.info.kind, baseline.forward)
 
 
 def _can_skip(model: "LoadedModel", baseline: Capture) -> bool:

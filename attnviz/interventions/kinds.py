@@ -7,57 +7,15 @@ intervention takes a `Head` and gives back the `Head` it becomes.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnviz.errors import BadInput
-from attnviz.head import Head
-from attnviz.softmax import Array, Mask
-
-if TYPE_CHECKING:
-    from attnviz.capture.block import Block
+from attnviz.heads.head import Head
+from attnviz.heads.intervention import BlockShape, Intervention
+from attnviz.heads.softmax import Array, Mask
 
 _CELLS = 2**21  # weights of a head worked out at a time
-
-
-@dataclass(frozen=True)
-class Intervention:
-    """Where a what-if acts. None means everywhere: every stack, every layer, every head.
-
-    Positions are places in the text, from 0.
-    """
-
-    layer: int | None = None
-    head: int | None = None
-    stack: str | None = None
-
-    def touches(self, stack: str, layer: int) -> bool:
-        return self.stack in (None, stack) and self.layer in (None, layer)
-
-    def heads(self, count: int) -> list[int]:
-        return list(range(count)) if self.head is None else [self.head]
-
-    @property
-    def first_query(self) -> int:
-        """The first row it can change, where no query looks ahead."""
-        return 0
-
-    @property
-    def hides_alike(self) -> bool:
-        """Whether a mask for every head says it all; then there is `hidden`."""
-        return False
-
-    def hidden(self, queries: int, keys: int, offset: int = 0) -> Mask:
-        """(query, key) bool: what it hides, where it hides anything."""
-        return np.zeros((queries, keys), bool)
-
-    def apply(self, head: Head, offset: int = 0) -> Head:
-        """What the head becomes. Row 0 of `head` is the query at place `offset`."""
-        raise NotImplementedError
-
-    def check(self, block: "Block") -> None:
-        """Raise BadInput where it cannot be done to a block. Costs no scores and no weights."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +27,7 @@ class Temper(Intervention):
 
     temperature: float = 1.0
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         Head([[0]], [[0]], None).temper(self.temperature)  # type: ignore[arg-type]
 
     def apply(self, head: Head, offset: int = 0) -> Head:
@@ -103,7 +61,7 @@ class HideKeys(Intervention):
         hidden[np.ix_(local, list(self.keys))] = True
         return hidden
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, self.queries)
         _columns(block.keys, self.keys)
 
@@ -127,7 +85,7 @@ class AddToScore(Intervention):
     def first_query(self) -> int:
         return self.query
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, [self.query])
         _columns(block.keys, [self.key])
 
@@ -151,7 +109,7 @@ class SetWeights(Intervention):
     def first_query(self) -> int:
         return self.query
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, [self.query])
         for head in self.heads(block.heads):
             self._row(block.allowed(head, [self.query])[0])
@@ -194,7 +152,7 @@ class Permute(Intervention):
     def first_query(self) -> int:
         return self.query or 0
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, None if self.query is None else [self.query])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
@@ -217,7 +175,7 @@ class Flatten(Intervention):
     def first_query(self) -> int:
         return self.query or 0
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, None if self.query is None else [self.query])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
@@ -239,7 +197,7 @@ class ZeroValue(Intervention):
     def first_query(self) -> int:
         return self.key
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _columns(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
@@ -276,7 +234,7 @@ class Ablate(Intervention):
         # the mean and the deal need the head's output at every place
         return min(self.queries or (0,)) if self.how == "zero" else 0
 
-    def check(self, block: "Block") -> None:
+    def check(self, block: BlockShape) -> None:
         _rows(block.queries, self.queries)
 
     def known(self, heads: Mapping[int, Head]) -> "PutOutput":

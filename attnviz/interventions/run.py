@@ -9,18 +9,18 @@ import numpy as np
 import torch
 
 from attnviz.capture.block import Block
+from attnviz.capture.block_locator import Places
 from attnviz.capture.forward import capture as capture_model
 from attnviz.capture.forward import outputs_kept
 from attnviz.capture.forward import run as run_model
 from attnviz.capture.receipt import verify
 from attnviz.capture.recording import Call
 from attnviz.capture.result import Capture
-from attnviz.capture.stack import Places
 from attnviz.errors import BadInput
+from attnviz.heads.softmax import Array
 from attnviz.interventions import engine
 from attnviz.interventions.kinds import Intervention
 from attnviz.interventions.shortcut import later_positions
-from attnviz.softmax import Array
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel

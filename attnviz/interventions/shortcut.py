@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer
 
 from attnviz.capture.forward import run
-from attnviz.capture.loan import borrow
+from attnviz.capture.model_state import borrow
 from attnviz.capture.result import Capture
 from attnviz.models.placement import is_spread
 

@@ -1,9 +1,9 @@
 """Is this matrix attention scores or attention weights? And is it this model's?"""
 
 from attnviz.matrix_check.check import check_matrix
-from attnviz.matrix_check.examples import EXAMPLES, Example
 from attnviz.matrix_check.match import Match, closest, describe, match
-from attnviz.matrix_check.reading import ManyMatrices, Reading, read, read_file
+from attnviz.matrix_check.matrix_file import ManyMatrices, Reading, read, read_file
+from attnviz.matrix_check.ready_examples import EXAMPLES, Example
 from attnviz.matrix_check.verdict import (
     HEAD_MEAN,
     KINDS,

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from attnviz.errors import BadInput
+from attnviz.matrix_check import sentences
 from attnviz.matrix_check import verdict as v
-from attnviz.matrix_check import words
-from attnviz.matrix_check.bridge import Bridge, bridge
 from attnviz.matrix_check.doubts import cannot_tell
 from attnviz.matrix_check.evidence import evidence_of, evidence_of_link
 from attnviz.matrix_check.facts import Facts
 from attnviz.matrix_check.judge import Finding, judge
+from attnviz.matrix_check.temperature_fit import Bridge, bridge
 from attnviz.matrix_check.verdict import MatrixVerdict
 
 
@@ -67,7 +67,7 @@ def _check(array: object, other: object, tolerance: float | None) -> MatrixVerdi
             _proved(found, second, link, is_scores=forward),
             _proved(second, found, link, is_scores=not forward),
         )
-    lead = words.bridge_words(found, second, link, forward)
+    lead = sentences.bridge_words(found, second, link, forward)
     alone = _verdict(facts, found)
     return replace(
         alone,
@@ -116,10 +116,10 @@ def _verdict(facts: Facts, found: Finding) -> MatrixVerdict:
     return MatrixVerdict(
         kind=found.kind,
         axis=found.axis,
-        verdict=words.verdict_words(found),
+        verdict=sentences.verdict_words(found),
         evidence=evidence_of(facts, found),
         cannot_tell=cannot_tell(found),
-        caveats=list(words.CAVEATS),
+        caveats=list(sentences.CAVEATS),
         could_be=found.could_be,
         mask=found.mask or facts.mask.fill,
         decimals=facts.precision.decimals,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from attnviz.matrix_check import words
-from attnviz.matrix_check.bridge import Bridge
+from attnviz.matrix_check import sentences
 from attnviz.matrix_check.facts import Facts
 from attnviz.matrix_check.judge import Finding
+from attnviz.matrix_check.temperature_fit import Bridge
 from attnviz.matrix_check.verdict import WEIGHTS_FAMILY, Evidence
 
 
@@ -22,7 +22,7 @@ def evidence_of(facts: Facts, found: Finding) -> list[Evidence]:
         logs = found.kind in WEIGHTS_FAMILY
         of = "the logarithms of weights" if logs else "scores"
         name = "Rank of the logarithms" if logs else "Rank"
-        lines.append(Evidence(name, *words.rank_words(found.rank, of)))
+        lines.append(Evidence(name, *sentences.rank_words(found.rank, of)))
     if found.twice is not None:
         lines.append(_undone(found))
     return lines
@@ -30,7 +30,7 @@ def evidence_of(facts: Facts, found: Finding) -> list[Evidence]:
 
 def _range(facts: Facts) -> Evidence:
     low, high = float(facts.values.min()), float(facts.values.max())
-    value = f"{words.number(low)} to {words.number(high)}"
+    value = f"{sentences.number(low)} to {sentences.number(high)}"
     if low < 0:
         return Evidence("Range", value, "Weights are never below 0.")
     if high > 1 + facts.precision.error(np.ones(1))[0]:
@@ -39,7 +39,7 @@ def _range(facts: Facts) -> Evidence:
 
 
 def _sums(name: str, facts: Facts) -> Evidence:
-    value = words.span(facts.sums)
+    value = sentences.span(facts.sums)
     if facts.values.min() < 0:
         return Evidence(name, value, "With numbers below 0 in it, a sum tells nothing.")
     if facts.sum_to_one:
@@ -96,8 +96,8 @@ def _undone(found: Finding) -> Evidence:
     likely = "less than 1 in 1,000" if chance < -3 else f"about {10**chance:.0%}"
     return Evidence(
         "One softmax undone",
-        f"{words.number(max(found.twice.recovered.min(), 0))} to "
-        f"{words.number(found.twice.recovered.max())}",
+        f"{sentences.number(max(found.twice.recovered.min(), 0))} to "
+        f"{sentences.number(found.twice.recovered.max())}",
         "Weights again. Scores of the same spread would look so by accident with a chance of "
         f"{likely}, if rows are independent.",
     )
@@ -110,29 +110,29 @@ def evidence_of_link(link: Bridge | None) -> list[Evidence]:
     lines = [
         Evidence(
             f"Temperature from keys {pair.key} and {pair.other_key} of row {pair.query}",
-            "none" if np.isnan(pair.temperature) else f"about {words.about(pair.temperature)}",
+            "none" if np.isnan(pair.temperature) else f"about {sentences.about(pair.temperature)}",
             "Equal weights of unequal scores." if np.isnan(pair.temperature) else "",
         )
         for pair in link.pairs[:6]
     ]
     if link.temperature is not None:
-        value = words.number(link.temperature)
+        value = sentences.number(link.temperature)
         says = f"Left open by the precision: {_open(link)}."
         lines.insert(0, Evidence("Temperature", value, says))
     elif not link.any_temperature:
         lines.insert(0, Evidence("Temperature", "none fits", _by_row(link)))
     if link.sink_logit is not None:
         says = "One logit accounts for what every row lacks: a learned sink."
-        lines.append(Evidence("Sink logit", words.number(link.sink_logit), says))
+        lines.append(Evidence("Sink logit", sentences.number(link.sink_logit), says))
     return lines
 
 
 def _open(link: Bridge) -> str:
-    return f"{words.number(link.low or 0)} to {words.number(link.high or np.inf)}"
+    return f"{sentences.number(link.low or 0)} to {sentences.number(link.high or np.inf)}"
 
 
 def _by_row(link: Bridge) -> str:
     own = link.own
     if own is not None and len(own) > 1 and not np.isnan(own).any():
-        return f"Each row by itself has one, {words.span(own)}."
+        return f"Each row by itself has one, {sentences.span(own)}."
     return "Rounding of either matrix is taken into account."

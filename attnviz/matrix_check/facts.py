@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.errors import BadInput, TooLarge
-from attnviz.matrix_check.mask import Cells, Mask, Pattern, hard_mask, pattern_of
+from attnviz.matrix_check.mask_shape import Cells, Mask, Pattern, hard_mask, pattern_of
 from attnviz.matrix_check.precision import Precision, precision_of
 from attnviz.matrix_check.verdict import Matrix
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from attnviz.matrix_check import verdict as v
 from attnviz.matrix_check.facts import Facts
-from attnviz.matrix_check.mask import Cells, Pattern, above
+from attnviz.matrix_check.mask_shape import Cells, Pattern, above
 from attnviz.matrix_check.structure import (
     Rank,
     Twice,

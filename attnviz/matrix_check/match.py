@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.matrix_check.facts import Facts
-from attnviz.matrix_check.mask import Cells
+from attnviz.matrix_check.mask_shape import Cells
 from attnviz.matrix_check.verdict import Matrix
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 NOISE = 1e-4
 """How far apart two machines may come, as a part of the largest number (of weights: of 1)."""

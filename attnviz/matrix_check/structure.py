@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from attnviz.matrix_check.facts import Facts
-from attnviz.matrix_check.mask import Cells
+from attnviz.matrix_check.mask_shape import Cells
 from attnviz.matrix_check.precision import FLOAT32
 from attnviz.matrix_check.verdict import Matrix
 

@@ -1,11 +1,12 @@
 """MatrixVerdict: what a matrix is, on what evidence, and what cannot be told from it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+Matrix = NDArray[np.floating[Any]]
 
 SCORES = "scores"
 ZERO_MASKED_SCORES = "zero_masked_scores"

@@ -15,19 +15,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attnviz.survey.result import Survey as Survey
+    from attnviz.survey.survey_tables import Survey as Survey
 
 _HOMES = {
     "Corpus": "corpus",
-    "Example": "examples",
-    "Plan": "planned",
-    "Progress": "run",
-    "Survey": "result",
+    "Example": "best_examples",
+    "Plan": "cost_plan",
+    "Progress": "survey_run",
+    "Survey": "survey_tables",
     "Text": "corpus",
-    "open_survey": "result",
-    "plan": "planned",
+    "open_survey": "survey_tables",
+    "plan": "cost_plan",
     "read_corpus": "corpus",
-    "survey": "run",
+    "survey": "survey_run",
 }
 
 __all__ = sorted(_HOMES)
@@ -35,7 +35,7 @@ __all__ = sorted(_HOMES)
 
 class _CallableModule(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> "Survey":
-        from attnviz.survey.run import survey
+        from attnviz.survey.survey_run import survey
 
         return survey(*args, **kwargs)
 

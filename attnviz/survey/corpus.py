@@ -75,7 +75,7 @@ def read_corpus(source: Any, *, column: str = "text") -> Corpus:
         return source
     if isinstance(source, str | Path):
         if str(source) == PROBES:
-            from attnviz.survey.probes import probe_texts
+            from attnviz.survey.rule_corpus import probe_texts
 
             return _listed(PROBES, probe_texts())
         return _of_path(Path(source), column)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attnviz.survey.result import TABLES, Survey, open_survey
+from attnviz.survey.survey_tables import TABLES, Survey, open_survey
 
 _HOME = Path(__file__).parent / "data"
 """A folder a model of the catalog. Made by, for each of them:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from attnviz.tokens.labels import visible
-from attnviz.tokens.parts import Part
-from attnviz.tokens.reader import Reader
+from attnviz.tokens.token_parts import Part
+from attnviz.tokens.tokenizer_copy import Reader
 
 
 def notes_on(

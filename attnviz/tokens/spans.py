@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate
 
-from attnviz.tokens.parts import Part, Span
-from attnviz.tokens.reader import Reader
+from attnviz.tokens.token_parts import Part, Span
+from attnviz.tokens.tokenizer_copy import Reader
 
 
 def place(reader: Reader, parts: Sequence[Part], source: str) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 from attnviz.errors import BadInput
 from attnviz.tokens.notes import notes_on
-from attnviz.tokens.parts import Span, mark_special, parts_of, tokens_from
-from attnviz.tokens.reader import Reader, reader_of
 from attnviz.tokens.spans import place
 from attnviz.tokens.token import Token, TokenizedText
+from attnviz.tokens.token_parts import Span, mark_special, parts_of, tokens_from
+from attnviz.tokens.tokenizer_copy import Reader, reader_of
 
 
 def tokenize(

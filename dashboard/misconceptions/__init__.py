@@ -7,7 +7,7 @@ from dashboard.misconceptions import (
     different_behaviour,
     is_the_output,
     learned_parameter,
-    mask,
+    masked_or_low,
     named_heads,
     proves_use,
     score_and_weight,
@@ -26,7 +26,7 @@ ENTRIES = {
         average_heads,
         named_heads,
         bright_map,
-        mask,
+        masked_or_low,
         temperature,
     )
 }

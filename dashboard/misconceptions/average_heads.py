@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
+from dashboard.misconceptions.subject import Reader
 from dashboard.misconceptions.two_rows import two_rows
-from dashboard.scripts import misconceptions as scripts
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place
-from dashboard.figure import numbers
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader, slight
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader, slight
+from dashboard.widgets import text_place
+from dashboard.widgets.figure import numbers
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -49,7 +49,7 @@ def _measure(reader: Reader) -> None:
         ]
     table = pd.DataFrame(
         {
-            "Query": place.labels(head.query_tokens),
+            "Query": text_place.labels(head.query_tokens),
             "Largest weight": head.weights.max(axis=1),
             "Largest score": np.where(head.allowed, scores, -np.inf).max(axis=1),
             "Largest score, shifted": np.where(head.allowed, shifted, -np.inf).max(axis=1),
@@ -77,19 +77,16 @@ def evenest(capture: "Capture", reader: Reader) -> tuple[int, np.ndarray, float]
 def shifted_rows(reader: Reader) -> tuple[np.ndarray, np.ndarray, float]:
     """Scores, the same with a constant added to each row (0 where masked), and the largest
     difference between the weights of the two."""
-    from attnviz.softmax import weigh
+    from attnviz.heads.softmax import weigh
 
     head = reader.head
     size = float(np.abs(np.where(head.allowed, head.scores, 0)).max()) or 1.0
-    shift = np.random.default_rng(0).uniform(-size, size, (len(head.scores), 1))
-    shift = shift.astype(np.float32)
-    sinks = [None, None]
+    rng = np.random.default_rng(0)
+    shift = rng.uniform(-size, size, (len(head.scores), 1)).astype(np.float32)
+    sink = moved_sink = None
     if head.sink_logit is not None:  # one more score of each row
-        sinks = [np.float32(head.sink_logit), np.float32(head.sink_logit) + shift[:, 0]]
-    plain, moved = (
-        weigh(scores, sink)[0]
-        for scores, sink in zip((head.scores, head.scores + shift), sinks, strict=True)
-    )
+        sink, moved_sink = head.sink_logit, np.float32(head.sink_logit) + shift[:, 0]
+    plain, moved = weigh(head.scores, sink)[0], weigh(head.scores + shift, moved_sink)[0]
     scores, shifted = (
         np.where(head.allowed, np.where(head.allowed, head.scores, 0) + by, 0) for by in (0, shift)
     )
@@ -102,14 +99,14 @@ def _map(
     """Draw one map; how it is drawn comes back."""
     from attnviz.charts.heat import heat
 
-    options = {
+    options: dict[str, Any] = {
         "values": values,
         "shown": reader.head.allowed,
         "colours": colours,
         "low": low,
         "high": high,
         "title": title,
-        "queries": place.labels(reader.head.query_tokens),
+        "queries": text_place.labels(reader.head.query_tokens),
         "keys": reader.keys,
         "side": 254 if colours == "weight" else 330,
     }

@@ -4,10 +4,10 @@ choice would change."""
 import numpy as np
 import streamlit as st
 
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.widgets.figure import figure
 
 
 def _measure(reader: Reader) -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
+from dashboard.misconceptions.subject import Reader
 from dashboard.misconceptions.two_rows import two_rows
-from dashboard.scripts import misconceptions as scripts
+from dashboard.widgets import text_place
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.faithfulness import Adversary, Permutations
@@ -24,7 +24,7 @@ _SCOPES = {"head": "This head", "layer": "Every head of this layer"}
 def _measure(reader: Reader) -> None:
     if not (reader.attends() and reader.puts_out()):
         return
-    scope = place.choose(
+    scope = text_place.choose(
         "Weights dealt anew in",
         list(_SCOPES),
         "claim_scope",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dashboard.misconceptions.reader import Reader
+from dashboard.misconceptions.subject import Reader
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.widgets.figure import figure
 
 
 def _measure(reader: Reader) -> None:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import backend, place
-from dashboard.examples import EXAMPLES
-from dashboard.figure import numbers
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader, slight
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader, slight
+from dashboard.session import backend
+from dashboard.widgets import text_place
+from dashboard.widgets.example_texts import EXAMPLES
+from dashboard.widgets.figure import numbers
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
     from attnviz.models import LoadedModel
 
 
@@ -36,7 +37,7 @@ def _measure(reader: Reader) -> None:
     from attnviz.charts.heat import heats
 
     names = [name for name, text in EXAMPLES.items() if text != reader.selection.text]
-    chosen = place.choose(
+    chosen = text_place.choose(
         "The other text", names, "claim_other", names[0], help="From the examples.", width=250
     )
     own = reader.run("checksum", lambda model, cap: _runs(model, cap, reader, EXAMPLES[chosen]),
@@ -89,15 +90,15 @@ def _map(title: str, head: "Head") -> dict[str, Any]:
     """Draw the head's weights; how they are drawn comes back."""
     from attnviz.charts.heat import heat
 
-    options = {
+    options: dict[str, Any] = {
         "values": head.weights,
         "shown": head.allowed,
         "colours": "weight",
         "low": 0,
         "high": 1,
         "title": f"{title}: weights",
-        "queries": place.labels(head.query_tokens),
-        "keys": place.labels(head.key_tokens),
+        "queries": text_place.labels(head.query_tokens),
+        "keys": text_place.labels(head.key_tokens),
         "side": 320,
     }
     with st.container(width=330):

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dashboard import place
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.widgets import text_place
+from dashboard.widgets.figure import figure
 
 DRAWS = 3  # of shuffled and of random tokens
 STRONG = 0.3  # a head with more of a measure has it to speak of
@@ -21,13 +21,14 @@ def _measure(reader: Reader) -> None:
 
     stack = reader.selection.stack
     grids = reader.watch(
-        "named", lambda model, cap, step: controls(model, cap, stack, draws=DRAWS, progress=step)
+        "named",
+        lambda model, cap, step: controls(model, cap, stack, draws=DRAWS, progress=step),
     )
     at = (reader.selection.layer, reader.selection.head)
     own = {name: np.array([grids[on][m][at] for m in SHARES]) for on, name in _ON.items()}
     names = [HEAD_MEASURES[name].title for name in SHARES]
     _own(names, own)
-    chosen = place.choose(
+    chosen = text_place.choose(
         "All heads by",
         SHARES,
         "claim_measure",

@@ -5,14 +5,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dashboard import place, state
-from dashboard.figure import export, figure, numbers
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.session import state
+from dashboard.widgets import text_place
+from dashboard.widgets.figure import export, figure, numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnviz.capture import Capture
     from attnviz.faithfulness import Agreement
+    from attnviz.models import LoadedModel
 
 SAID = {
     "weight": "Weight",
@@ -38,7 +43,7 @@ def _measure(reader: Reader) -> None:
     words = _taken(reader)
     options = [name for name in words if found.table[name].notna().any()]
     with st.container(horizontal=True, gap="small"):
-        said = place.choose(
+        said = text_place.choose(
             "Read off",
             [name for name in SAID if found.table[name].notna().any()],
             "claim_said",
@@ -47,7 +52,7 @@ def _measure(reader: Reader) -> None:
             help="What the row itself says of each key, without taking anything away.",
             width=220,
         )
-        taken = place.choose(
+        taken = text_place.choose(
             "Taken away",
             options,
             "claim_taken",
@@ -85,7 +90,13 @@ def _erase(reader: Reader) -> "Agreement":
     )
 
 
-def _agree(model, capture, reader: Reader, erase: bool, step) -> "Agreement":
+def _agree(
+    model: "LoadedModel",
+    capture: "Capture",
+    reader: Reader,
+    erase: bool,
+    step: "Callable[[int, int], None]",
+) -> "Agreement":
     from attnviz.faithfulness import agreement
 
     at = reader.at | {"query": reader.row}
@@ -95,7 +106,7 @@ def _agree(model, capture, reader: Reader, erase: bool, step) -> "Agreement":
 def _cost(reader: Reader) -> float:
     """Seconds to hide every token from every head, from a few timed tokens, which share a run."""
 
-    def timed(model, capture) -> float:
+    def timed(model: "LoadedModel", capture: "Capture") -> float:
         import time
 
         from attnviz.interventions import HideKeys, effects

@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from dashboard import state
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry
-from dashboard.misconceptions.reader import Reader, slight
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader, slight
+from dashboard.session import state
+from dashboard.widgets.figure import figure
 
 
 def _measure(reader: Reader) -> None:
@@ -48,7 +48,7 @@ def rows(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The scores and the weights of the row: as they are, shifted, scaled. A sink's logit is one
     more score of the row, and goes along."""
-    from attnviz.softmax import weigh
+    from attnviz.heads.softmax import weigh
 
     row, sink = reader.head.scores[reader.row, reader.seen], reader.head.sink_logit
     ways = {

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard import state
-from dashboard.before_after import distinct, predicted
-from dashboard.figure import figure
+from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.reader import Reader
-from dashboard.scripts import misconceptions as scripts
+from dashboard.misconceptions.subject import Reader
+from dashboard.session import state
+from dashboard.session.outcome import distinct, predicted
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -57,7 +57,7 @@ def distributions(
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The likeliest tokens, and for each way its probabilities of them, its entropy in nats, and
     its total variation from the baseline."""
-    from attnviz.faithfulness.distances import softmax, total_variation
+    from attnviz.heads.distances import softmax, total_variation
     from attnviz.interventions import effects
     from attnviz.tokens import tokens_of_ids
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard.figure import figure
-from dashboard.misconceptions.reader import Reader
+from dashboard.misconceptions.subject import Reader
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
-    from attnviz.softmax import Array
+    from attnviz.heads.softmax import Array
 
 
 def two_rows(

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz import charts
 
 if TYPE_CHECKING:
-    from attnviz.head import Head
+    from attnviz.heads.head import Head
 
 
 def bytes_to_browser(head: "Head") -> dict[str, int]:

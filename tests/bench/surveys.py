@@ -16,8 +16,8 @@ import torch
 from attnviz.capture.forward import run
 from attnviz.capture.inputs import prepare
 from attnviz.survey.corpus import Text
-from attnviz.survey.local import examined, threads
-from attnviz.survey.part import SIZE
+from attnviz.survey.local_engine import examined, threads
+from attnviz.survey.survey_part import SIZE
 from tests.bench import passage
 from tests.bench.paired import paired
 from tests.bench.plain_loop import Way, head_by_head, heads_at_once, measured
@@ -123,7 +123,7 @@ def rate(model: Any, workers: int) -> float:
 
 if __name__ == "__main__":
     from attnviz.survey import survey
-    from attnviz.survey.probes import probe_texts
+    from attnviz.survey.rule_corpus import probe_texts
     from tests.bench import worker
 
     survey("planted-circuit", probe_texts(int(sys.argv[1])), Path(sys.argv[2]))

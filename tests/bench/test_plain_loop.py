@@ -7,8 +7,8 @@ import pytest
 
 import attnviz
 from attnviz.detectors import HEAD_MEASURES, profile
+from attnviz.survey.best_examples import Examples, Largest
 from attnviz.survey.corpus import Text
-from attnviz.survey.examples import Examples, Largest
 from tests.bench import passage
 from tests.bench.plain_loop import head_by_head, heads_at_once, measured
 

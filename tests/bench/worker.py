@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dashboard import heap  # ctypes alone
+from dashboard.server import heap
 
 Way = Callable[[Any, Sequence[int]], int]
 """Does it once; the bytes kept or sent."""
@@ -54,7 +54,7 @@ def attnviz_maps(model: Any, ids: Sequence[int]) -> int:
     import numpy as np
 
     import attnviz
-    from attnviz.charts.head_maps import mosaic
+    from attnviz.charts.small_maps import mosaic
     from attnviz.detectors import thumbnails
 
     maps = thumbnails(attnviz.capture(model, input_ids=list(ids)))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import attnviz
-from attnviz.head import PADDING
+from attnviz.heads.masks import PADDING
 from tests import tiny
 
 BLOOM = {"vocab_size": 99, "hidden_size": 32, "n_layer": 3, "n_head": 4}

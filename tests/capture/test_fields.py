@@ -6,8 +6,8 @@ import torch
 import transformers
 
 import attnviz
-from attnviz.capture import ways
-from attnviz.capture.fields import refuse_unknown
+from attnviz.capture import strategies
+from attnviz.capture.config_fields import refuse_unknown
 from attnviz.capture.forward import run
 from tests import tiny
 from tests.sweep.configs import config_of, rows
@@ -108,7 +108,7 @@ def twisted(monkeypatch):
 
 
 def test_an_unknown_argument_of_the_call_is_refused_by_name(twisted):
-    read = ways.WAYS[0]
+    read = strategies.WAYS[0]
     with pytest.raises(attnviz.UnsupportedModel, match=r"layers\.1.*attention_twist"):
         read.record(twisted, "decoder", run, {"input_ids": tiny.ids(6)})
 

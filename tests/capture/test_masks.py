@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import attnviz
-from attnviz.head import ALLOWED, FUTURE, PADDING, WINDOW
+from attnviz.heads.masks import ALLOWED, FUTURE, PADDING, WINDOW
 from tests import tiny
 
 

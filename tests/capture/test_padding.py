@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 import attnviz
-from attnviz.head import ALLOWED, PADDING
+from attnviz.heads.masks import ALLOWED, PADDING
 from tests import tiny
 
 MASK = [0, 0, 1, 1, 1, 1]

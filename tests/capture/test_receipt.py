@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import attnviz
-from attnviz.capture import ways
+from attnviz.capture import strategies
 from attnviz.capture.forward import run
 from attnviz.capture.receipt import check
 from attnviz.capture.recording import rows_to_check
@@ -17,7 +17,7 @@ from tests import tiny
 def calls():
     """The calls of a capture whose check is still to come."""
     model = tiny.hf("LlamaForCausalLM", num_key_value_heads=2)
-    return ways.WAYS[0].record(model, "decoder", run, {"input_ids": tiny.ids(6)})[0].calls
+    return strategies.WAYS[0].record(model, "decoder", run, {"input_ids": tiny.ids(6)})[0].calls
 
 
 def checked(calls, **changes):

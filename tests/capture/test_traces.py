@@ -4,7 +4,7 @@ import pytest
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import attnviz
-from attnviz.capture.loan import PREFIX, borrow
+from attnviz.capture.model_state import PREFIX, borrow
 from tests import tiny
 
 MODELS = {

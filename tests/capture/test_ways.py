@@ -9,9 +9,9 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import attnviz
-from attnviz.capture import ways
+from attnviz.capture import strategies
 from attnviz.capture.forward import run
-from attnviz.capture.loan import PREFIX
+from attnviz.capture.model_state import PREFIX
 from attnviz.capture.recording import Recording
 from tests import tiny
 
@@ -22,7 +22,7 @@ def test_a_causal_model_keeps_its_mask_under_the_private_name(attention):
     and nothing fails."""
     model = tiny.hf("LlamaForCausalLM", attention=attention).eval()
     ids = tiny.ids(7)
-    _, output = ways.WAYS[0].record(model, "decoder", run, {"input_ids": ids})
+    _, output = strategies.WAYS[0].record(model, "decoder", run, {"input_ids": ids})
     with torch.no_grad():
         np.testing.assert_allclose(output.logits[0, -1], model(ids).logits[0, -1], atol=1e-5)
     cap = attnviz.capture(attnviz.wrap(model), input_ids=ids)
@@ -49,8 +49,8 @@ class _Deaf(Recording):
 
 def only(monkeypatch, *recorders):
     """Leave no other ways than these, all through the registry."""
-    kept = [ways.Way(recorder.__name__, recorder, PREFIX + "{own}") for recorder in recorders]
-    monkeypatch.setattr(ways, "WAYS", tuple(kept))
+    kept = [strategies.Way(recorder.__name__, recorder, PREFIX + "{own}") for recorder in recorders]
+    monkeypatch.setattr(strategies, "WAYS", tuple(kept))
 
 
 def test_a_way_that_moves_the_outputs_is_not_taken(monkeypatch):

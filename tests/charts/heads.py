@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from attnviz.tokens import Token
 
 EYE = np.eye(3, dtype=np.float32)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.capture import pieces
-from attnviz.charts.head_maps import mosaic
+from attnviz.capture import row_chunks
 from attnviz.charts.palettes import STEPS, ramp
+from attnviz.charts.small_maps import mosaic
 from attnviz.detectors import Thumbnails, thumbnails
 from tests import tiny
 from tests.charts.heads import Read
@@ -47,7 +47,7 @@ def test_a_short_text_has_a_pixel_a_weight(capture):
 @pytest.mark.parametrize("rows", [4, 2])  # at a time: more than a block has, and fewer
 def test_a_long_text_has_block_maxima_and_says_so(capture, monkeypatch, rows):
     """meta-llama/llama3#155, jessevig/bertviz#61: a maximum is not called a weight."""
-    monkeypatch.setattr(pieces, "CELLS", 3 * 11 * rows)
+    monkeypatch.setattr(row_chunks, "CELLS", 3 * 11 * rows)
     maps = thumbnails(capture, pixels=4)
     assert maps.block == 3 and maps.cells.shape == (2, 3, 4, 4)
     head = capture.head(1, 0)

@@ -1,15 +1,15 @@
 import numpy as np
 
 from attnviz import charts
-from attnviz.charts import palettes, pictures
-from attnviz.head import FUTURE, PADDING, WINDOW
+from attnviz.charts import cell_images, palettes
+from attnviz.heads.masks import FUTURE, PADDING, WINDOW
 from tests.charts.heads import Read, causal, head_of, pixels, random_scores
 
 
 def test_a_cell_is_a_pixel_of_its_colour():
     ramp = palettes.ramp("weight")
     shown = np.array([[True, True], [False, True]])
-    drawn = pixels(pictures.cells(np.array([[0.0, 1.0], [0.5, np.nan]]), ramp, shown))
+    drawn = pixels(cell_images.cells(np.array([[0.0, 1.0], [0.5, np.nan]]), ramp, shown))
     assert drawn[0, 0].tolist() == [*ramp[0].tolist(), 255]
     assert drawn[0, 1].tolist() == [*ramp[-1].tolist(), 255]
     assert drawn[1, 0, 3] == 0
@@ -31,7 +31,7 @@ def test_all_values_of_a_map_are_where_the_matrix_has_them():
 def test_the_reasons_of_a_mask_have_hatches_of_their_own():
     masked = np.zeros((4, 4), np.uint8)
     looks = [masked + reason for reason in (FUTURE, PADDING, WINDOW)]
-    drawn = [pixels(pictures.hatch(look, np.zeros(4, bool)))[..., 3] for look in looks]
+    drawn = [pixels(cell_images.hatch(look, np.zeros(4, bool)))[..., 3] for look in looks]
     assert all(0.05 < (look > 0).mean() < 0.3 for look in drawn)
     assert not (drawn[0] == drawn[1]).all() and not (drawn[1] == drawn[2]).all()
 

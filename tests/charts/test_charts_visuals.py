@@ -7,8 +7,8 @@ from altair.utils.schemapi import SchemaValidationError
 
 from attnviz import charts
 from attnviz.charts import packing
-from attnviz.contributions import MEASURES
 from attnviz.errors import BadInput
+from attnviz.heads.contributions import MEASURES
 from tests.charts.heads import Read, causal, head_of, random_scores, tokens
 
 VISUALS = {

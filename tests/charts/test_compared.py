@@ -9,8 +9,8 @@ from attnviz.charts import packing
 from attnviz.charts.compared import compared
 from attnviz.charts.compared_panels import WHOLE, WINDOW, panels
 from attnviz.charts.describe_compared import describe_compared
-from attnviz.comparison import difference, quantity
 from attnviz.errors import BadInput
+from attnviz.heads.comparison import difference, quantity
 from tests.charts.heads import Read, causal, head_of, random_scores
 
 NAMES = ("A", "B")

@@ -10,7 +10,7 @@ from attnviz.charts.describe_steps import describe_four_steps
 from attnviz.charts.four_steps import four_steps
 from attnviz.charts.lanes import Lanes
 from attnviz.errors import BadInput
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from tests.charts.heads import head_of, tokens
 
 SCORES = [[2.0, 0.0, -1.0]]

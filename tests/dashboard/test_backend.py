@@ -6,8 +6,8 @@ import weakref
 import pytest
 
 import attnviz
-from dashboard import all_heads, backend
-from dashboard.backend import Ask
+from dashboard.session import all_heads, backend
+from dashboard.session.backend import Ask
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 

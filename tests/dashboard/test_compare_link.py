@@ -4,15 +4,15 @@ from functools import partial
 
 import pytest
 
-from dashboard import compare_link
-from dashboard.compare_link import Other, opposite
-from dashboard.selection import Selection
+from dashboard.compare import other_side
+from dashboard.compare.other_side import Other, opposite
+from dashboard.session.selection import Selection
 
-read = partial(compare_link.read, max_characters=100, folders=False)
+read = partial(other_side.read, max_characters=100, folders=False)
 
 
 def link(other):
-    return {name: [value] for name, value in compare_link.write(other).items()}
+    return {name: [value] for name, value in other_side.write(other).items()}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_link_gives_back_what_it_was_made_of(other):
 
 
 def test_nothing_is_written_where_nothing_is_chosen():
-    assert compare_link.write(Other()) == {}
+    assert other_side.write(Other()) == {}
 
 
 @pytest.mark.parametrize(

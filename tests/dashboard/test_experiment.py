@@ -6,10 +6,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from attnviz.contributions import MEASURES
-from dashboard import experiment as module
-from dashboard import selection, toy
-from dashboard.experiment import Experiment, read, write
+from attnviz.heads.contributions import MEASURES
+from dashboard.how_it_works import toy
+from dashboard.session import selection
+from dashboard.what_if import experiment as module
+from dashboard.what_if.experiment import Experiment, read, write
 
 
 def parse(query):

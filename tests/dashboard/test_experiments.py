@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dashboard.store import Store
+from dashboard.server.store import Store
 
 
 def tell(words, fraction):

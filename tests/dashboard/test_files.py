@@ -5,7 +5,7 @@ from streamlit import runtime
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
-from dashboard.files import Files, let_go
+from dashboard.session.download_files import Files, let_go
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import host
-from dashboard.host import Host
+from dashboard.server import host
+from dashboard.server.host import Host
 
 HOME = Path("/home/someone/attnviz/dashboard/host.py")
 CLOUD = Path("/mount/src/attnviz/dashboard/host.py")

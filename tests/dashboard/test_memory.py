@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard import heap, mapped, memory
-from dashboard.weight import nbytes
+from dashboard.server import heap, mapped_weights, memory
+from dashboard.server.value_size import nbytes
 from tests.readers import reads_proc
 
 MB = 1_000_000
@@ -121,27 +121,27 @@ def weights_of(path: Path) -> torch.Tensor:
 
 def test_mapped_weights_are_let_go_of_and_come_in_again(blob):
     model = model_of(weights_of(blob))
-    assert mapped.absent([model]) > 7 * MIB
+    assert mapped_weights.absent([model]) > 7 * MIB
     (held,) = model.hf.parameters()
     total = held.double().sum().item()  # touches every page
-    assert mapped.absent([model]) < MIB and mapped.present([model]) > 7 * MIB
-    mapped.give_back([model])
-    assert mapped.absent([model]) > 7 * MIB and mapped.present([model]) < MIB
+    assert mapped_weights.absent([model]) < MIB and mapped_weights.present([model]) > 7 * MIB
+    mapped_weights.give_back([model])
+    assert mapped_weights.absent([model]) > 7 * MIB and mapped_weights.present([model]) < MIB
     assert held.double().sum().item() == total
 
 
 def test_a_mapping_that_was_written_to_is_kept(blob):
     held = weights_of(blob)
     held[:2] = torch.tensor([7.0, 8.0])
-    mapped.give_back([model_of(held)])
+    mapped_weights.give_back([model_of(held)])
     assert held[:2].tolist() == [7.0, 8.0]
 
 
 def test_weights_that_were_read_are_all_there_and_are_left_alone(blob):
     read = weights_of(blob).clone()
     model = model_of(read, read.view(-1, 2))  # the same memory, once
-    assert mapped.absent([model]) == 0 and mapped.present([model]) == read.nbytes
-    mapped.give_back([model])
+    assert mapped_weights.absent([model]) == 0 and mapped_weights.present([model]) == read.nbytes
+    mapped_weights.give_back([model])
     assert read[-1] == 8 * MIB // 4 - 1
 
 
@@ -158,7 +158,7 @@ def test_only_whole_pages_of_a_weights_own_memory_are_given_back(blob, monkeypat
     )
     page = mmap.PAGESIZE
     weight, small = whole[10:5000], whole[6000:6010]
-    mapped.give_back([model_of(weight, small)])
+    mapped_weights.give_back([model_of(weight, small)])
     ((start, size),) = given
     assert start % page == size % page == 0
     assert weight.data_ptr() <= start < weight.data_ptr() + page
@@ -168,7 +168,7 @@ def test_only_whole_pages_of_a_weights_own_memory_are_given_back(blob, monkeypat
 
 def test_the_books_are_read_to_their_end_before_anything_goes(blob, monkeypatch):
     steps = []
-    mappings = mapped._mappings
+    mappings = mapped_weights._mappings
 
     def reading():
         yield from mappings()
@@ -176,9 +176,9 @@ def test_the_books_are_read_to_their_end_before_anything_goes(blob, monkeypatch)
 
     model = model_of(weights_of(blob))
     model.hf[0].sum()
-    monkeypatch.setattr(mapped, "_mappings", reading)
+    monkeypatch.setattr(mapped_weights, "_mappings", reading)
     monkeypatch.setattr(heap, "library_function", lambda name: lambda *_: steps.append("given"))
-    mapped.give_back([model])
+    mapped_weights.give_back([model])
     assert steps == ["read", "given"]
 
 
@@ -187,23 +187,23 @@ def test_during_a_run_a_part_of_the_weights_is_in_memory_at_a_time(blob):
     (held,) = model.hf.parameters()
     pieces = held.view(8, -1)
     most, total = 0, 0.0
-    with mapped.sparing([model]):
+    with mapped_weights.sparing([model]):
         for piece in pieces:
             total += piece.double().sum().item()
-            most = max(most, mapped.present([model]))
+            most = max(most, mapped_weights.present([model]))
             time.sleep(0.1)
         names = [thread.name for thread in threading.enumerate()]
         assert "sparing" in names
     assert most < 3 * MIB and total == held.double().sum().item()
     assert "sparing" not in [thread.name for thread in threading.enumerate()]
-    assert mapped.present([model]) > 7 * MIB, "after the run nothing is taken any more"
+    assert mapped_weights.present([model]) > 7 * MIB, "after the run nothing is taken any more"
 
 
 def test_a_run_that_fails_ends_the_letting_go_too(blob):
-    with pytest.raises(ValueError), mapped.sparing([model_of(weights_of(blob))]):
+    with pytest.raises(ValueError), mapped_weights.sparing([model_of(weights_of(blob))]):
         raise ValueError
     assert "sparing" not in [thread.name for thread in threading.enumerate()]
-    with mapped.sparing([model_of(torch.zeros(10))]):  # read, not mapped
+    with mapped_weights.sparing([model_of(torch.zeros(10))]):  # read, not mapped
         assert "sparing" not in [thread.name for thread in threading.enumerate()]
 
 
@@ -212,13 +212,13 @@ def test_a_changed_page_keeps_its_mapping_wherever_the_page_is(blob, tmp_path, m
     model, given = model_of(weights_of(blob)), []
     start = model.hf[0].data_ptr()
     book = tmp_path / "smaps"
-    monkeypatch.setattr(mapped, "_SMAPS", book)
+    monkeypatch.setattr(mapped_weights, "_SMAPS", book)
     monkeypatch.setattr(heap, "library_function", lambda name: lambda *_: given.append(1))
     for said, expected in ((line[:-4] + "0 kB", [1]), (line, [])):
         given.clear()
         range_ = f"{start:x}-{start + 8 * MIB:x} rw-p 00000000 08:01 12   {blob}"
         book.write_text(f"{range_}\nRss:  8192 kB\n{said}\nVmFlags: rd wr mr\n")
-        mapped.give_back([model])
+        mapped_weights.give_back([model])
         assert given == expected
 
 

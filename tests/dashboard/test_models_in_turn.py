@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import attnviz
-from dashboard.store import Store
+from dashboard.server.store import Store
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe
 from tests.readers import memory_of, reads_proc

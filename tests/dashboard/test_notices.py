@@ -7,7 +7,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, Stop
 from streamlit.testing.v1 import AppTest
 
 from attnviz.errors import TooLarge
-from dashboard import notices
+from dashboard.session import notices
 
 
 def test_streamlits_own_signals_pass_through():
@@ -19,7 +19,7 @@ def test_streamlits_own_signals_pass_through():
 def test_an_error_of_ours_is_shown_in_its_three_parts():
     def script():
         from attnviz.errors import TooLarge
-        from dashboard import notices
+        from dashboard.session import notices
 
         with notices.guard():
             raise TooLarge("*What* happened.", "Why.", "$Do$ this.")
@@ -31,7 +31,7 @@ def test_an_error_of_ours_is_shown_in_its_three_parts():
 
 def test_each_code_is_new_and_leads_to_its_own_entry_in_the_log(caplog):
     def script():
-        from dashboard import notices
+        from dashboard.session import notices
 
         with notices.guard():
             raise RuntimeError("inside")

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 def script():
     import streamlit as st
 
-    from dashboard.picks import chart_key
+    from dashboard.session.chart_picks import chart_key
 
     st.text(chart_key("map", "pick", query=st.session_state.get("row", 8)))
 

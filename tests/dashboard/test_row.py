@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from attnviz.tokens import Token
-from dashboard import heading
-from dashboard.reading import adds_up
-from dashboard.row import table
-from dashboard.selection import Selection
+from dashboard.explore import heading
+from dashboard.explore.row_table import table
+from dashboard.explore.words import adds_up
+from dashboard.session.selection import Selection
+from dashboard.widgets import text_place
 
 
 def tokens(count):
@@ -72,7 +73,7 @@ def test_the_facts_of_a_head_name_its_key_value_head_cap_and_window():
         key_tokens=lambda stack: tokens(4),
         receipt=SimpleNamespace(dtype="bfloat16", attention="eager"),
     )
-    facts = heading.facts(Selection(layer=0, head=5, stack="cross"), capture)
+    facts = text_place.facts(Selection(layer=0, head=5, stack="cross"), capture)
     for part in ("3 x 4 tokens", "bfloat16", "scale 0.125", "reads number 1", "capped at 50"):
         assert part in facts
     assert "window of 4 tokens" in facts and "eager attention" in facts

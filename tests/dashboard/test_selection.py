@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from attnviz.contributions import MEASURES
 from attnviz.detectors import SHARES
+from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG
-from dashboard import selection as module
-from dashboard.selection import Selection, fit, read, start, travels, write
+from dashboard.session import selection as module
+from dashboard.session.selection import Selection, fit, read, start, travels, write
 
 
 @dataclass

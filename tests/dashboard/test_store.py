@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from attnviz.errors import BadInput, ModelNotFound, TooLarge
-from dashboard.store import Job, Stopped, Store
+from dashboard.server.store import Job, Stopped, Store
 
 
 @dataclass(eq=False)
@@ -627,7 +627,7 @@ def test_the_bound_itself_is_within_the_bound():
 
 def test_the_oldest_makes_way_for_a_run_that_does_not_fit(monkeypatch):
     given = []
-    monkeypatch.setattr("dashboard.store.heap.give_back", lambda: given.append(store.nbytes))
+    monkeypatch.setattr("dashboard.server.store.heap.give_back", lambda: given.append(store.nbytes))
 
     def admit(model, options, freed):
         if options[0] == "large" and store.nbytes - freed > 30:
@@ -654,7 +654,7 @@ def test_an_experiment_is_admitted_too_and_keeps_its_capture():
 
 def test_memory_goes_back_when_a_model_or_a_reader_goes(monkeypatch):
     given = []
-    monkeypatch.setattr("dashboard.store.heap.give_back", lambda: given.append(1))
+    monkeypatch.setattr("dashboard.server.store.heap.give_back", lambda: given.append(1))
     store = small()
     store.capture("m", (1, 10), quiet, "ann")
     given.clear()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from dashboard.turns import Turns
+from dashboard.server.turns import Turns
 
 
 def quiet(words, fraction):

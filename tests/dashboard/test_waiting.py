@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard import loading, waiting
+from dashboard.session import page_capture, waiting
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def test_the_same_words_are_written_once_a_second_and_new_ones_at_once(clock, mo
 
 def test_a_bar_that_stands_still_is_not_drawn_again(clock, monkeypatch):
     drawn = []
-    monkeypatch.setattr(loading, "st", SimpleNamespace(empty=lambda: None))
-    progress = loading._Progress("m", "stop")
+    monkeypatch.setattr(page_capture, "st", SimpleNamespace(empty=lambda: None))
+    progress = page_capture._Progress("m", "stop")
     progress._bar = lambda fraction, text: drawn.append((fraction, text))
     for fraction in (0.1, 0.1, 0.2, 0.2):
         progress.tell("Reading", fraction)

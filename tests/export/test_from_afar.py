@@ -7,8 +7,8 @@ import attnviz
 from attnviz import export
 from attnviz.detectors import head_grid
 from attnviz.errors import BadInput
+from attnviz.heads.overview import overview
 from attnviz.interventions import Temper
-from attnviz.overview import overview
 
 LONG = ("red fox ran home " * 100).strip()
 WHATIFS = [Temper(1, 0, temperature=3.0)]

@@ -12,9 +12,9 @@ from PIL import Image
 
 import attnviz
 from attnviz import export
-from attnviz.export import pictures
-from attnviz.export.one_head import bare_view
-from attnviz.export.vector import with_paths
+from attnviz.export import still_pictures
+from attnviz.export.one_head_view import bare_view
+from attnviz.export.vector_cells import with_paths
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe
 
@@ -64,7 +64,7 @@ def test_the_cells_of_the_svg_are_shapes_of_the_same_colours(marked):
     """Scaled-up pictures are blurred outside browsers, and forbidden by strict policies."""
     import vl_convert
 
-    before = pictures.drawn(pictures.specification(marked), ["svg"])["svg"]
+    before = still_pictures.drawn(still_pictures.specification(marked), ["svg"])["svg"]
     after = with_paths(before)
     assert after.count("<image") < before.count("<image") and "<image" in after  # the hatch stays
     rasters = [
@@ -94,8 +94,8 @@ def test_the_png_is_a_picture_of_this_head():
 def test_the_picture_does_not_depend_on_a_window():
     model = attnviz.load("planted-circuit")
     view = export.head_view(attnviz.capture(model, "red fox"), layer=0, head=0)
-    assert "windowSize" in str(pictures.specification(view, still=False))
-    assert "windowSize" not in str(pictures.specification(view))
+    assert "windowSize" in str(still_pictures.specification(view, still=False))
+    assert "windowSize" not in str(still_pictures.specification(view))
 
 
 def test_the_page_is_whole_and_asks_for_nothing(marked):
@@ -146,7 +146,7 @@ def test_some_rows_of_a_head_draw_themselves_too():
 
 
 def test_without_the_drawing_package_the_numbers_are_named(monkeypatch, marked):
-    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    monkeypatch.setattr(still_pictures, "find_spec", lambda name: None)
     for kind in ("svg", "png", "html"):
         with pytest.raises(attnviz.AttnvizError, match="vl-convert-python.*CSV, Parquet, NPZ"):
             marked.data(kind)
@@ -155,18 +155,18 @@ def test_without_the_drawing_package_the_numbers_are_named(monkeypatch, marked):
 
 def test_a_drawing_that_fails_says_so(monkeypatch, marked):
     with pytest.raises(attnviz.AttnvizError, match="could not be drawn"):
-        pictures.drawn({"mark": "no such mark"}, ["svg"])
+        still_pictures.drawn({"mark": "no such mark"}, ["svg"])
 
     def forever(*args, **options):
         raise subprocess.TimeoutExpired("draw", options["timeout"])
 
-    monkeypatch.setattr(pictures.subprocess, "run", forever)
+    monkeypatch.setattr(still_pictures.subprocess, "run", forever)
     with pytest.raises(attnviz.TooLarge, match="not finished"):
         marked.data("svg")
 
 
 def test_a_picture_that_holds_too_much_is_refused(monkeypatch, marked):
-    monkeypatch.setattr(pictures, "MOST_BYTES", 1000)
+    monkeypatch.setattr(still_pictures, "MOST_BYTES", 1000)
     with pytest.raises(attnviz.TooLarge, match="at most|At most"):
         marked.data("svg")
 
@@ -178,7 +178,7 @@ def test_nothing_is_fetched_while_drawing():
         "encoding": {"x": {"field": "a", "type": "quantitative"}},
     }
     with pytest.raises(attnviz.AttnvizError, match="could not be drawn"):
-        pictures.drawn(away, ["svg"])
+        still_pictures.drawn(away, ["svg"])
 
 
 def test_names_of_files_are_safe(marked):

@@ -9,9 +9,9 @@ import pytest
 import attnviz
 from attnviz import export
 from attnviz.errors import BadInput, ModelRefused
-from attnviz.export import pictures, provenance, tables, webpage
-from attnviz.export.one_head import bare_view
-from attnviz.head import Head
+from attnviz.export import provenance, still_pictures, tables, webpage
+from attnviz.export.one_head_view import bare_view
+from attnviz.heads.head import Head
 from attnviz.interventions import Ablate, AddToScore, HideKeys, SetWeights, Temper
 from tests import tiny
 
@@ -264,9 +264,9 @@ def test_of_a_long_text_the_window_is_kept_and_said():
 
 
 def test_more_than_a_file_takes_is_refused(monkeypatch):
-    from attnviz.export import one_head
+    from attnviz.export import one_head_view
 
-    monkeypatch.setattr(one_head, "MOST_CELLS", 24)
+    monkeypatch.setattr(one_head_view, "MOST_CELLS", 24)
     model = attnviz.load("planted-circuit")
     with pytest.raises(attnviz.TooLarge, match="5 x 5 cells"):
         export.head_view(attnviz.capture(model, "red fox red fox"), layer=1, head=0)
@@ -290,11 +290,11 @@ def test_padding_that_is_hidden_stays_hidden():
 
 
 def test_a_file_that_unpacks_without_end_is_not_unpacked(monkeypatch, gpt2):
-    from attnviz.export import arrays
+    from attnviz.export import array_files
 
     view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
     data = view.data("npz")
-    monkeypatch.setattr(arrays, "MOST_UNPACKED", 100)
+    monkeypatch.setattr(array_files, "MOST_UNPACKED", 100)
     with pytest.raises(BadInput, match="holds no view"):
         export.from_bytes(data, "npz")
 
@@ -352,14 +352,14 @@ def test_no_damaged_npz_raises_anything_else():
 def test_pictures_and_tables_are_not_unpacked_without_end(monkeypatch):
     one = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
     view = bare_view(one)
-    chunk = pictures._text_chunk(b"attnviz", "{" + " " * 10_000)
-    whole = pictures._text_chunk(b"attnviz", provenance.write(view.provenance))
-    assert pictures.read_png(b"8 bytes." + whole)["title"] == view.title
-    monkeypatch.setattr(pictures, "MOST_NOTE", 1_000)
+    chunk = still_pictures._text_chunk(b"attnviz", "{" + " " * 10_000)
+    whole = still_pictures._text_chunk(b"attnviz", provenance.write(view.provenance))
+    assert still_pictures.read_png(b"8 bytes." + whole)["title"] == view.title
+    monkeypatch.setattr(still_pictures, "MOST_NOTE", 1_000)
     read = []
     monkeypatch.setattr(provenance, "read", read.append)
     with pytest.raises(BadInput, match="holds no view"):
-        pictures.read_png(b"8 bytes." + chunk)
+        still_pictures.read_png(b"8 bytes." + chunk)
     assert not read
     data = view.data("parquet")
     for limit in ("MOST_UNPACKED", "MOST_NUMBERS"):
@@ -379,7 +379,7 @@ def test_only_maps_say_that_rows_are_queries():
 
 def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch):
     """A fault of the model's own was told as a file that holds no view."""
-    from attnviz.export import comparison
+    from attnviz.export import rerun
 
     saved = export.from_bytes(
         export.head_view(attnviz.capture(gpt2, input_ids=IDS), 1, 2).data("json"), "json"
@@ -388,7 +388,7 @@ def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch)
     def fails(*args):
         raise KeyError("a fault of the run")
 
-    monkeypatch.setattr(comparison, "_captured", fails)
+    monkeypatch.setattr(rerun, "_captured", fails)
     with pytest.raises(KeyError, match="a fault of the run"):
         saved.again(gpt2)
 

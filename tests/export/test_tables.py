@@ -12,7 +12,7 @@ import pytest
 import attnviz
 from attnviz import export
 from attnviz.export.tables import safe, unsafe
-from attnviz.head import Head
+from attnviz.heads.head import Head
 from attnviz.tokens import Token
 from tests import tiny
 
@@ -25,7 +25,7 @@ def tokens(*texts):
 
 def bare(texts, scores=None):
     """A view of a head of these tokens."""
-    from attnviz.export.one_head import bare_view
+    from attnviz.export.one_head_view import bare_view
 
     count = len(texts)
     given = np.arange(count * count, dtype=np.float32).reshape(count, count) - 3.73

@@ -7,9 +7,9 @@ import pytest
 
 import attnviz
 from attnviz import export
-from attnviz.comparison import difference, quantity
 from attnviz.errors import ModelRefused
 from attnviz.export.provenance import of_capture
+from attnviz.heads.comparison import difference, quantity
 from attnviz.interventions import Temper
 from tests import tiny
 from tests.export.test_round_trip import DATA, same, wrapped

@@ -8,8 +8,8 @@ import torch
 
 import attnviz
 from attnviz.faithfulness import agreement, direct_path
-from attnviz.faithfulness.direct import refuse_indirect
-from attnviz.head import Head
+from attnviz.faithfulness.logit_attribution import refuse_indirect
+from attnviz.heads.head import Head
 from attnviz.interventions import ZeroValue
 from tests import tiny
 

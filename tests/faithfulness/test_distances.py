@@ -11,7 +11,7 @@ from attnviz.faithfulness import (
     total_variation,
     uniform_rollout,
 )
-from attnviz.faithfulness.distances import ranks
+from attnviz.heads.distances import ranks
 
 
 def test_divergences_of_known_pairs():

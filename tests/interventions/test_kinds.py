@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.head import REMOVED, Head
+from attnviz.heads.head import Head
+from attnviz.heads.masks import REMOVED
 from attnviz.interventions import (
     Ablate,
     AddToScore,

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import attnviz
-from attnviz import head as head_module
+from attnviz.heads import head as head_module
 from attnviz.interventions import (
     Ablate,
     AddToScore,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz import matrix_check as mc
-from attnviz.softmax import weigh
+from attnviz.heads.softmax import weigh
 
 Array = NDArray[np.float32]
 FILLS = (-np.inf, float(np.finfo(np.float32).min), -1e4, -1e9, -65504.0)

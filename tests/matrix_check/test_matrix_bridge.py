@@ -5,7 +5,7 @@ import pytest
 
 from attnviz import check_matrix
 from attnviz import matrix_check as mc
-from attnviz.softmax import weigh
+from attnviz.heads.softmax import weigh
 
 SCORES = [[2.1, 0.4, -0.7]]
 

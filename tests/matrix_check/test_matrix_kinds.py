@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from attnviz import matrix_check as mc
+from attnviz.heads.softmax import weigh
 from attnviz.matrix_check import MatrixVerdict
-from attnviz.softmax import weigh
 from tests.matrix_check.cases import MAKERS, Case
 
 CASES = 200

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.matrix_check.picture import MAX_PIXELS, _blocks, picture
+from attnviz.matrix_check.matrix_picture import MAX_PIXELS, _blocks, picture
 
 
 def rows_of(chart: Any) -> list[list[dict[str, Any]]]:

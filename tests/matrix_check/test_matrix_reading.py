@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from attnviz import AttnvizError, BadInput, TooLarge
-from attnviz.matrix_check import ManyMatrices, read, read_file, reading
+from attnviz.matrix_check import ManyMatrices, matrix_file, read, read_file
 
 NAN = float("nan")
 
@@ -206,20 +206,20 @@ def test_a_header_that_promises_more_than_there_is_is_refused() -> None:
 def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.npy", bytes(reading.MAX_BYTES + 1))
+        archive.writestr("a.npy", bytes(matrix_file.MAX_BYTES + 1))
     assert len(buffer.getvalue()) < 2**20
     with pytest.raises(TooLarge):
         read(buffer.getvalue())
 
 
 def test_what_is_over_the_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_TEXT_BYTES", 100)
+    monkeypatch.setattr(matrix_file, "MAX_TEXT_BYTES", 100)
     with pytest.raises(TooLarge, match="MB"):
         read("1 " * 100)
-    monkeypatch.setattr(reading, "MAX_CELLS", 8)
+    monkeypatch.setattr(matrix_file, "MAX_CELLS", 8)
     with pytest.raises(TooLarge, match="9 cells"):
         read(npy(np.zeros((3, 3))))
-    monkeypatch.setattr(reading, "MAX_BYTES", 100)
+    monkeypatch.setattr(matrix_file, "MAX_BYTES", 100)
     with pytest.raises(TooLarge):
         read(npy(np.zeros((3, 3))))
 

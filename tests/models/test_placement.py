@@ -6,7 +6,7 @@ import pytest
 import attnviz
 from attnviz.detectors import HEAD_MEASURES, effect, profile
 from attnviz.faithfulness import gradient
-from attnviz.faithfulness.direct import direct_path
+from attnviz.faithfulness.logit_attribution import direct_path
 from attnviz.interventions import Ablate, HideKeys
 from attnviz.models.placement import input_device, is_spread
 from tests import tiny

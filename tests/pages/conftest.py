@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import backend
+from dashboard.session import backend
 
 APP = str(Path(__file__).resolve().parents[2] / "dashboard" / "app.py")
 

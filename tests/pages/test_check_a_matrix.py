@@ -8,7 +8,7 @@ import pytest
 
 import attnviz
 from attnviz.matrix_check import EXAMPLES, KINDS
-from dashboard import backend
+from dashboard.session import backend
 
 PAGE = "../pages/check_a_matrix.py"
 

@@ -9,10 +9,12 @@ import pytest
 import streamlit as st
 
 import attnviz
-from attnviz.comparison import difference, even_distances, row_distances
 from attnviz.detectors import alike
-from attnviz.head import Head
-from dashboard import backend, compare_kept, host
+from attnviz.heads.comparison import difference, even_distances, row_distances
+from attnviz.heads.head import Head
+from dashboard.compare import kept_sides
+from dashboard.server import host
+from dashboard.session import backend
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 
@@ -410,10 +412,10 @@ def test_what_is_kept_of_comparisons_is_bounded_with_all_the_rest(monkeypatch):
     backend.store.clear()
     most = backend.HOST.max_capture_bytes
     for name in "abc":
-        compare_kept.kept(name, lambda: np.zeros(most // 2 - 1, np.uint8))
+        kept_sides.kept(name, lambda: np.zeros(most // 2 - 1, np.uint8))
         assert backend.store().nbytes <= most
-    assert compare_kept.kept("none", lambda: None) is None
-    assert compare_kept.kept("none", lambda: 1) == 1, "what could not be had is asked for again"
+    assert kept_sides.kept("none", lambda: None) is None
+    assert kept_sides.kept("none", lambda: 1) == 1, "what could not be had is asked for again"
     backend.store.clear()
 
 
@@ -446,18 +448,19 @@ def test_the_comparison_waits_while_the_reader_is_on_another_page(page):
 
 
 def test_the_comparison_is_exported_as_it_is_shown(page, planted):
-    from dashboard import exports
-    from dashboard.loading import ask_of
-    from dashboard.selection import Selection
+    from dashboard.compare import views
+    from dashboard.session.page_capture import ask_of
+    from dashboard.session.selection import Selection
+    from dashboard.widgets import figure_views
 
     app = page(b_layer="1", b_head="1", compare="relative")
     assert any(box.proto.popover.label == "Export" for box in app.get("popover"))
     a = Selection("planted-circuit", TEXT, stack="decoder", layer=1, head=0, query=3)
     b = Selection("planted-circuit", OTHER, stack="decoder", layer=1, head=1, query=2)
-    view = exports.compare((ask_of(a), ask_of(b)), a, b, "weights", ("A: x", "B: y"), link="here")
+    view = views.compare((ask_of(a), ask_of(b)), a, b, "weights", ("A: x", "B: y"), link="here")
     assert view.provenance["second"]["input"]["asked"]["text"] == OTHER
     assert view.provenance["place"]["other_query"] == 2 and view.provenance["link"] == "here"
-    adds = exports.figure(
+    adds = figure_views.figure(
         ask_of(b),
         b,
         "cmp_adds_B",

@@ -8,8 +8,9 @@ import pytest
 import streamlit as st
 
 from attnviz import export
-from dashboard import backend, export_panel
 from dashboard.misconceptions import ENTRIES
+from dashboard.session import backend
+from dashboard.widgets import export_panel
 
 TEXT = "red fox ran home red fox ran home"
 LONG = ("red fox ran home " * 100).strip()

@@ -7,8 +7,8 @@ import pytest
 
 import attnviz
 from attnviz.models.catalog import CATALOG
-from dashboard import backend
-from dashboard.store import Stopped
+from dashboard.server.store import Stopped
+from dashboard.session import backend
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 
@@ -79,7 +79,7 @@ def test_the_encoder_opens_at_a_head_that_does_something(open_app, minilm):
 def test_a_load_is_shown_while_it_lasts(open_app, monkeypatch):
     labels = []
     monkeypatch.setattr(
-        "dashboard.loading._plain", lambda words: labels.append(words) or "Downloading"
+        "dashboard.session.page_capture._plain", lambda words: labels.append(words) or "Downloading"
     )
 
     def load(name, tell):
@@ -197,7 +197,7 @@ def test_typing_runs_nothing_until_run(open_app):
 
 
 def test_an_example_takes_the_place_of_the_text(open_app):
-    from dashboard.examples import EXAMPLES
+    from dashboard.widgets.example_texts import EXAMPLES
 
     app = open_app(**PLANTED, text=EXAMPLES["Code"])
     assert app.text_area(key="text_box").value == EXAMPLES["Code"]

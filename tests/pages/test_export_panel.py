@@ -9,7 +9,9 @@ import streamlit as st
 import attnviz
 from attnviz import export
 from attnviz.detectors import effect, profile, repeated
-from dashboard import backend, exports
+from dashboard.explore import views
+from dashboard.how_it_works import views as how_it_works_views
+from dashboard.session import backend
 
 TEXT = "red fox ran home red fox ran home"
 PLANTED = {"model": "planted-circuit"}
@@ -50,7 +52,7 @@ def test_nothing_is_made_before_the_panel_is_open(open_app, files, monkeypatch):
     def never(*args, **options):
         raise AssertionError("made without being asked for")
 
-    monkeypatch.setattr(exports, "explore", never)
+    monkeypatch.setattr(views, "explore", never)
     app = open_app(**PLANTED)
     assert not app.exception and not app.error and files == {}
 
@@ -231,7 +233,7 @@ def test_the_sweep_over_heads_is_exported(open_app, files):
 
 def test_the_steps_of_one_row_work_out_no_other():
     head = attnviz.capture(attnviz.load("planted-circuit"), TEXT).head(1, 0)
-    table = exports._followed(head, 3, [0, 3, 5])
+    table = how_it_works_views._followed(head, 3, [0, 3, 5])
     assert "stages" not in vars(head)  # of 8,192 tokens, all rows are 256 MB a stage
     np.testing.assert_allclose(table["Weight"], head.weights[3, [0, 3, 5]], atol=1e-6)
     assert table["Score"].isna().tolist() == [False, False, True]

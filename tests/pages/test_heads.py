@@ -8,9 +8,9 @@ import pytest
 import attnviz
 from attnviz.detectors import HEAD_MEASURES, effect, profile, repeated
 from attnviz.models.planted import PLANTED
-from dashboard import head_numbers
-from dashboard.probe_texts import PROBES
-from dashboard.selection import ABOVE, HEAD_CHOICES
+from dashboard.heads import head_numbers
+from dashboard.heads.probe_texts import PROBES
+from dashboard.session.selection import ABOVE, HEAD_CHOICES
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 

@@ -5,7 +5,7 @@ import pytest
 import attnviz
 from attnviz.survey import survey
 from attnviz.survey.shipped import shipped
-from dashboard import backend
+from dashboard.session import backend
 from tests.pages.test_heads import PAGE, TEXT, said, table
 
 TEXTS = [TEXT, "the cat sat on the mat and the cat ran", "one two three one two three one"]

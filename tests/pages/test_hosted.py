@@ -9,7 +9,8 @@ import pytest
 
 import attnviz
 from attnviz.errors import TooLarge
-from dashboard import backend, host, memory, waiting
+from dashboard.server import host, memory
+from dashboard.session import backend, waiting
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe
 
@@ -159,11 +160,11 @@ def test_on_a_machine_of_ones_own_a_capture_outlives_a_reload(open_app):
 
 def test_a_reader_in_line_sees_how_many_are_ahead(hosted, monkeypatch):
     """castorini/daam#52: runs of one model at once spoil each other, so they wait, and say so."""
-    from dashboard import loading
+    from dashboard.session import page_capture
 
     said = []
-    plain = loading._plain
-    monkeypatch.setattr(loading, "_plain", lambda words: said.append(words) or plain(words))
+    plain = page_capture._plain
+    monkeypatch.setattr(page_capture, "_plain", lambda words: said.append(words) or plain(words))
     app = hosted({"smollm2-135m": model()})
     turns, ready = backend.store().turns, threading.Event()
 

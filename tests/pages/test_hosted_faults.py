@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from dashboard import backend, host
+from dashboard.server import host
+from dashboard.session import backend
 from tests.models.conftest import tiny_llama, word_tokenizer
 from tests.models.fake_hub import FakeHub, serving
 

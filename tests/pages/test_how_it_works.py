@@ -9,10 +9,11 @@ import pytest
 
 import attnviz
 from attnviz.charts.scales import short
-from attnviz.softmax import weigh
-from dashboard import backend, quick_check, real_steps, toy
-from dashboard.toy import PUBLISHED, START, Toy
-from dashboard.worked_example import SCORES, SENTENCE
+from attnviz.heads.softmax import weigh
+from dashboard.how_it_works import quick_check, real_steps, toy
+from dashboard.how_it_works.toy import PUBLISHED, START, Toy
+from dashboard.how_it_works.worked_example import SCORES, SENTENCE
+from dashboard.session import backend
 from tests.pages.conftest import APP
 
 PAGE = "../pages/how_it_works.py"

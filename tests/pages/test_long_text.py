@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz import comparison
 from attnviz.detectors import profile
+from attnviz.heads import comparison
 from attnviz.interventions import HideKeys, Temper
 from attnviz.models.catalog import CATALOG
-from dashboard import backend, long_heads, long_text
+from dashboard.explore import long_text
+from dashboard.heads import long_heads
+from dashboard.session import backend
 
 LONG = {
     "model": "planted-circuit",

@@ -5,10 +5,9 @@ import pytest
 
 import attnviz
 from attnviz import faithfulness
-from attnviz.detectors.controls import at_random, shuffled
+from attnviz.detectors.control_texts import at_random, shuffled
 from attnviz.interventions import Flatten, HideKeys, SetWeights, effects
-from dashboard import claims
-from dashboard.misconceptions import ENTRIES, different_behaviour
+from dashboard.misconceptions import ENTRIES, different_behaviour, panels
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 
@@ -25,7 +24,7 @@ def page(open_app):
         link = {"model": "planted-circuit", "text": TEXT} | link
         app = open_app(models, **link)
         if claim is not None:
-            app.query_params[claims.NAME] = claim
+            app.query_params[panels.NAME] = claim
         app = app.switch_page(PAGE).run()
         assert not app.exception
         return app
@@ -71,7 +70,7 @@ def test_a_link_opens_an_entry_alone_and_first(page, claim):
     assert labels[0] == ENTRIES[claim].claim and opened(app) == [ENTRIES[claim].claim]
     assert not app.error and not app.warning, said(app)
     assert app.header[0].value == ENTRIES[claim].title
-    assert "".join(app.query_params[claims.NAME]) == claim
+    assert "".join(app.query_params[panels.NAME]) == claim
 
 
 def test_an_entry_that_is_not_there_gets_a_notice(page):
@@ -85,8 +84,8 @@ def test_the_address_names_the_entry_opened_last(page):
     app.session_state["entry_chosen"] = True
     app.run()
     assert set(opened(app)) == {ENTRIES["mask"].claim, ENTRIES["chosen"].claim}
-    assert "".join(app.query_params[claims.NAME]) == "mask", "opened by code, not by the reader"
-    app.query_params[claims.NAME] = "average-heads"  # the reader goes back, or follows a link
+    assert "".join(app.query_params[panels.NAME]) == "mask", "opened by code, not by the reader"
+    app.query_params[panels.NAME] = "average-heads"  # the reader goes back, or follows a link
     app.run()
     assert opened(app)[0] == ENTRIES["average-heads"].claim
 

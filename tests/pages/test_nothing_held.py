@@ -6,9 +6,9 @@ import pytest
 
 from attnviz.capture import Capture
 from attnviz.detectors import HeadProfile
-from attnviz.head import Head
-from attnviz.overview import Overview
-from dashboard import backend
+from attnviz.heads.head import Head
+from attnviz.heads.overview import Overview
+from dashboard.session import backend
 
 TEXT = "red fox ran home red fox ran home"
 LONG = ("red fox ran home " * 100).strip()

@@ -18,7 +18,8 @@ from attnviz.interventions import (
     ZeroValue,
     effects,
 )
-from dashboard import backend, experiment
+from dashboard.session import backend
+from dashboard.what_if import experiment
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
 

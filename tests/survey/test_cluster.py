@@ -12,10 +12,10 @@ import torch
 import attnviz
 import attnviz.survey
 from attnviz.models.placement import is_spread
-from attnviz.survey import cluster, run, survey
-from attnviz.survey import part as parts
-from attnviz.survey.probes import probe_texts
-from attnviz.survey.result import TABLES
+from attnviz.survey import ray_engine, survey, survey_run
+from attnviz.survey import survey_part as parts
+from attnviz.survey.rule_corpus import probe_texts
+from attnviz.survey.survey_tables import TABLES
 from tests.models.conftest import tiny_llama, word_tokenizer
 
 TEXTS = [text for _, text in probe_texts(24)]
@@ -95,19 +95,21 @@ def ours(pid):
 
 
 def test_a_part_that_every_worker_dies_of_is_an_error_in_words(tmp_path, monkeypatch):
-    class Doomed(cluster.Worker):
+    class Doomed(ray_engine.Worker):
         def examine(self, texts, options):
             time.sleep(0.1)
             os._exit(1)
 
-    monkeypatch.setattr(cluster, "Worker", Doomed)
+    monkeypatch.setattr(ray_engine, "Worker", Doomed)
     with pytest.raises(attnviz.BadInput, match="3 workers were lost"):
         survey(MODEL, TEXTS[:2], tmp_path, engine="ray")
 
 
 def test_a_worker_with_other_versions_is_refused(tmp_path, monkeypatch):
-    real = run.model_facts
-    monkeypatch.setattr(run, "model_facts", lambda model: real(model) | {"versions": {"torch": 1}})
+    real = survey_run.model_facts
+    monkeypatch.setattr(
+        survey_run, "model_facts", lambda model: real(model) | {"versions": {"torch": 1}}
+    )
     with pytest.raises(attnviz.BadInput, match="other packages.*differ in: versions"):
         survey(MODEL, TEXTS[:2], tmp_path, engine="ray")
 
@@ -118,7 +120,7 @@ def test_more_workers_than_cores_are_refused_and_not_waited_for(tmp_path):
 
 
 def test_workers_share_a_gpu_and_load_the_model_as_told(tmp_path, monkeypatch):
-    class Told(cluster.Worker):
+    class Told(ray_engine.Worker):
         def examine(self, texts, options):
             hf = self._model.hf
             (own,) = ray.get_runtime_context().get_accelerator_ids()["GPU"]
@@ -127,7 +129,7 @@ def test_workers_share_a_gpu_and_load_the_model_as_told(tmp_path, monkeypatch):
             assert is_spread(hf)
             return super().examine(texts, options)
 
-    monkeypatch.setattr(cluster, "Worker", Told)
+    monkeypatch.setattr(ray_engine, "Worker", Told)
     for one in (tiny_llama(), word_tokenizer()):
         one.save_pretrained(tmp_path / "model")
     how = {"dtype": "bfloat16", "device_map": {"": "disk"}, "gpus": 0.5, "workers": 2}

@@ -7,7 +7,7 @@ import pytest
 
 import attnviz
 from attnviz.survey import read_corpus
-from attnviz.survey.probes import probe_texts
+from attnviz.survey.rule_corpus import probe_texts
 
 ROWS = ["the cat sat", "on the mat", "=1+1, a cell", 'say "hello"\nand go']
 

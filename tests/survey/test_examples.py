@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from attnviz.capture.pieces import Piece
+from attnviz.capture.row_chunks import Piece
+from attnviz.survey.best_examples import Examples, Largest
 from attnviz.survey.corpus import Text
-from attnviz.survey.examples import Examples, Largest
 from attnviz.tokens import Token
 
 TOKENS = [Token(n, word, word, n, n, n + 1, special=False) for n, word in enumerate("abc")]

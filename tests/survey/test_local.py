@@ -8,11 +8,11 @@ import torch
 from accelerate.hooks import ModelHook, add_hook_to_module
 
 import attnviz
-from attnviz.cost import estimate
-from attnviz.survey import findings, local, survey
-from attnviz.survey import part as parts
+from attnviz.capture.cost import estimate
+from attnviz.survey import examination, local_engine, survey
+from attnviz.survey import survey_part as parts
 from attnviz.survey.corpus import Text
-from attnviz.survey.probes import probe_texts
+from attnviz.survey.rule_corpus import probe_texts
 from tests import tiny
 
 TEXTS = [text for _, text in probe_texts(20)]
@@ -42,10 +42,10 @@ def test_texts_at_once_come_to_the_numbers_of_texts_one_by_one(
     threads(count)
     monkeypatch.setattr(parts, "SIZE", 3)
     waiting = parts.parts_of(corpus([*TEXTS, "\ud800 half a pair"]))
-    found = list(local.examined(planted, waiting, **OPTIONS))
+    found = list(local_engine.examined(planted, waiting, **OPTIONS))
     assert [number for number, _, _ in found] == list(range(7))
     for _, texts, part in found:
-        one_by_one = findings.examine(planted, texts, **OPTIONS)
+        one_by_one = examination.examine(planted, texts, **OPTIONS)
         assert part.failures == one_by_one.failures
         assert (part.texts, part.tokens) == (one_by_one.texts, one_by_one.tokens)
         assert part.examples == one_by_one.examples
@@ -70,9 +70,9 @@ def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
     model = attnviz.wrap(tiny.hf(name, vocab_size=len(bpe)), bpe)
     texts = corpus([f"red fox {'ran home ' * (1 + number % 4)}again" for number in range(24)])
     threads(4)
-    (found,) = local.examined(model, iter([(0, texts)]), **OPTIONS)
+    (found,) = local_engine.examined(model, iter([(0, texts)]), **OPTIONS)
     threads(1)
-    one_by_one = findings.examine(model, texts, **OPTIONS)
+    one_by_one = examination.examine(model, texts, **OPTIONS)
     assert not found[2].failures and found[2].texts == len(texts)
     for stack, tally in one_by_one.tallies.items():
         for kind, array in tally.arrays().items():
@@ -82,15 +82,15 @@ def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
 def test_as_many_texts_at_once_as_torch_has_threads(planted, threads, monkeypatch):
     threads(3)
     meeting = threading.Barrier(3, timeout=60)  # breaks unless three are there at once
-    real = findings.find
+    real = examination.find
 
     def find(*args, **options):
         meeting.wait()
         assert torch.get_num_threads() == 1
         return real(*args, **options)
 
-    monkeypatch.setattr(local, "find", find)
-    (found,) = local.examined(planted, iter([(0, corpus(TEXTS[:6]))]), **OPTIONS)
+    monkeypatch.setattr(local_engine, "find", find)
+    (found,) = local_engine.examined(planted, iter([(0, corpus(TEXTS[:6]))]), **OPTIONS)
     assert found[2].texts == 6
     assert torch.get_num_threads() == 3
 
@@ -101,13 +101,13 @@ def test_the_threads_go_to_few_texts_where_captures_are_large(planted, threads, 
 
     def find(*args, **options):
         seen.append(torch.get_num_threads())
-        return findings.find(*args, **options)
+        return examination.find(*args, **options)
 
-    monkeypatch.setattr(local, "find", find)
+    monkeypatch.setattr(local_engine, "find", find)
     one = estimate(planted, OPTIONS["max_tokens"]).bytes
     for room, each in ((4 * one, 1), (3 * one - 1, 2), (2 * one - 1, 4), (1, 4)):
-        monkeypatch.setattr(local, "ROOM", room)
-        list(local.examined(planted, iter([(0, corpus(TEXTS[:2]))]), **OPTIONS))
+        monkeypatch.setattr(local_engine, "ROOM", room)
+        list(local_engine.examined(planted, iter([(0, corpus(TEXTS[:2]))]), **OPTIONS))
         assert set(seen) == {each}, room
         seen.clear()
 
@@ -115,12 +115,12 @@ def test_the_threads_go_to_few_texts_where_captures_are_large(planted, threads, 
 def test_weights_that_are_not_in_memory_are_read_by_one_text_at_a_time(threads):
     threads(4)
     model = attnviz.wrap(tiny.hf("GPT2LMHeadModel"))
-    assert local._threads_of(model) == 4
+    assert local_engine._threads_of(model) == 4
     elsewhere = attnviz.wrap(tiny.hf("GPT2LMHeadModel"))
     elsewhere.hf.lm_head.weight = torch.nn.Parameter(torch.empty(1, 1, device="meta"))
-    assert local._threads_of(elsewhere) == 1
+    assert local_engine._threads_of(elsewhere) == 1
     add_hook_to_module(model.hf.transformer.h[0], ModelHook())  # brings weights and takes them away
-    assert local._threads_of(model) == 1
+    assert local_engine._threads_of(model) == 1
 
 
 def test_a_survey_that_is_stopped_begins_no_other_text_and_gives_the_threads_back(
@@ -131,12 +131,12 @@ def test_a_survey_that_is_stopped_begins_no_other_text_and_gives_the_threads_bac
 
     def find(model, text, **options):
         begun.append(text.number)
-        return findings.find(model, text, **options)
+        return examination.find(model, text, **options)
 
     def stop(progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "find", find)
+    monkeypatch.setattr(local_engine, "find", find)
     long = ["red fox ran home " * 8] * 16
     with pytest.raises(KeyboardInterrupt):
         survey(planted, long, tmp_path, progress=stop)

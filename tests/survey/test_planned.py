@@ -5,7 +5,7 @@ import torch
 
 import attnviz
 from attnviz.survey import plan
-from attnviz.survey.planned import Plan
+from attnviz.survey.cost_plan import Plan
 
 
 def test_time_grows_with_texts_and_shrinks_with_workers_but_for_adding_up():

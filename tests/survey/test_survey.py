@@ -15,9 +15,9 @@ import pytest
 import attnviz
 from attnviz.detectors import profile
 from attnviz.survey import open_survey, plan, survey
-from attnviz.survey import part as parts
-from attnviz.survey.probes import probe_texts
-from attnviz.survey.result import TABLES
+from attnviz.survey import survey_part as parts
+from attnviz.survey.rule_corpus import probe_texts
+from attnviz.survey.survey_tables import TABLES
 from tests import tiny
 from tests.models.conftest import tiny_llama, word_tokenizer
 

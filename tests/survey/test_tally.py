@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnviz.survey.tally import _STEP, ACCURACY, LEAST, MEASURES, QUANTILES, Tally
+from attnviz.survey.head_statistics import _STEP, ACCURACY, LEAST, MEASURES, QUANTILES, Tally
 
 TEXTS, LAYERS, HEADS = 200, 2, 3
 

@@ -1,0 +1,134 @@
+"""Files: every kind that a view can be saved as, and what a file gives when it is read back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnviz.errors import BadInput, TooLarge
+from attnviz.export import array_files, provenance, still_pictures, tables, webpage
+from attnviz.export.rerun import Saved
+
+if TYPE_CHECKING:
+    from attnviz.export.view import View
+
+MOST_READ = 512 * 2**20  # bytes of a file that is read back
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of file: what a reader calls it, what it holds, its type on the web."""
+
+    title: str
+    holds: str
+    mime: str
+    make: "Callable[[View], bytes]"
+
+
+def _script(view: "View") -> bytes:
+    note = provenance.write(view.provenance)
+    return f"{view.script}\n# provenance: {note}\n".encode()
+
+
+KINDS: dict[str, Kind] = {
+    "svg": Kind("SVG", "the picture, sharp at any size", "image/svg+xml", still_pictures.svg),
+    "png": Kind("PNG", "the picture in dots, for slides", "image/png", still_pictures.png),
+    "csv": Kind("CSV", "all numbers, a row a cell", "text/csv", tables.to_csv),
+    "parquet": Kind(
+        "Parquet", "the same table, for programs", "application/octet-stream", tables.to_parquet
+    ),
+    "npz": Kind("NPZ", "the arrays, for numpy", "application/octet-stream", array_files.to_npz),
+    "json": Kind("JSON", "the arrays, for anything else", "application/json", array_files.to_json),
+    "html": Kind("HTML", "one page that works offline", "text/html", webpage.html),
+    "py": Kind("Python", "a script that makes the same numbers", "text/x-python", _script),
+}
+"""Every kind of file by its ending. All hold the provenance."""
+
+
+def data(view: "View", kind: str) -> bytes:
+    """A view as the bytes of a file.
+
+    Raises:
+        BadInput: no such kind.
+        TooLarge, AttnvizError: the picture could not be drawn; see the message.
+    """
+    if _known(kind) not in view.kinds:
+        raise BadInput(
+            what=f"There is no {KINDS[kind].title} of this view.",
+            why="It has no picture, no numbers or no script.",
+            todo=f"Choose one of {', '.join(view.kinds)}.",
+        )
+    return KINDS[kind].make(view)
+
+
+def save(view: "View", path: str | Path) -> Path:
+    """Write a view into a file; its ending says what it will hold, see `KINDS`."""
+    path = Path(path)
+    contents = data(view, _known(path.suffix.removeprefix(".").lower()))
+    try:
+        path.write_bytes(contents)
+    except OSError as error:
+        raise BadInput(
+            what=f"The file {path.name} cannot be written.",
+            why=f"{error.strerror}.",
+            todo="Give a path in a folder that is there and may be written to.",
+        ) from error
+    return path
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise BadInput(
+            what=f"There is no file of the kind {kind!r}." if kind else "The file has no ending.",
+            why="The ending of its name says what a file is to hold.",
+            todo=f"Choose one of {', '.join(KINDS)}.",
+        )
+    return kind
+
+
+def read(path: str | Path) -> Saved:
+    """A file that attnviz wrote, of any kind.
+
+    Raises:
+        BadInput: it cannot be read, or holds no view of attnviz.
+        TooLarge: it has more than `MOST_READ` bytes.
+    """
+    path = Path(path)
+    kind = _known(path.suffix.removeprefix(".").lower())
+    try:
+        if path.stat().st_size > MOST_READ:
+            raise TooLarge(
+                what=f"The file {path.name} has more than {MOST_READ // 2**20} MB.",
+                why="No view of attnviz is as large.",
+                todo="Give a file that attnviz wrote.",
+            )
+        contents = path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            what=f"The file {path.name} cannot be read.",
+            why=f"{error.strerror}.",
+            todo="Give the path of a file.",
+        ) from error
+    return from_bytes(contents, kind)
+
+
+def from_bytes(contents: bytes, kind: str) -> Saved:
+    """What the bytes of a file of this kind hold."""
+    kind = _known(kind)
+    if kind == "svg":
+        return Saved({}, still_pictures.read_svg(contents))
+    if kind == "png":
+        return Saved({}, still_pictures.read_png(contents))
+    if kind == "py":
+        last = contents.decode("utf-8", "replace").rstrip().rsplit("\n# provenance: ", 1)[-1]
+        return Saved({}, provenance.read(last))
+    if kind == "html":
+        packed, made = webpage.read(contents)
+        return Saved(array_files.from_npz(packed)[0], made)
+    readers = {
+        "npz": array_files.from_npz,
+        "csv": tables.from_csv,
+        "parquet": tables.from_parquet,
+        "json": array_files.from_json,
+    }
+    return Saved(*readers[kind](contents))

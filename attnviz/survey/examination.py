@@ -1,0 +1,87 @@
+"""Findings: what every head did on one text of a corpus."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from attnviz.errors import AttnvizError, BadInput
+from attnviz.survey.best_examples import Examples, Largest
+from attnviz.survey.corpus import Text
+from attnviz.survey.survey_part import Failure, Findings, Part
+
+if TYPE_CHECKING:
+    from attnviz.detectors.row_sums import Lengths
+    from attnviz.models import LoadedModel
+
+
+def find(
+    model: "LoadedModel", text: Text, *, max_tokens: int, most: int, lengths: "Lengths"
+) -> Findings | Failure:
+    """Every head on one text, or why it cannot be read.
+
+    Args:
+        max_tokens: a longer text is cut to its beginning.
+        most: examples that are kept for each head in the end.
+        lengths: as for `attnviz.detectors.profile`, the same for all texts of a model.
+    """
+    try:
+        return _find(model, text, max_tokens, most, lengths)
+    except (AttnvizError, RuntimeError, MemoryError) as error:  # torch's: out of memory
+        why = str(error).splitlines() or [type(error).__name__]
+        return Failure(text.number, text.name, why[0])
+
+
+def _find(
+    model: "LoadedModel", text: Text, max_tokens: int, most: int, lengths: "Lengths"
+) -> Findings:
+    from attnviz.capture.forward import capture
+    from attnviz.detectors import profile
+    from attnviz.tokens import cut
+
+    if text.problem:
+        raise BadInput(what=text.problem)
+    own = model.info.max_positions if model.info.hard_positions else None
+    source = cut(model.tokenizer, text.text, min(max_tokens, own or max_tokens))
+    captured = capture(model, source)
+    profiles, examples = {}, {}
+    written = model.info.kind == "encoder-decoder"  # the decoder reads what the model wrote
+    for stack in captured.stacks:
+        largest = Largest()
+        profiles[stack] = profile(captured, stack, look=largest.look, lengths=lengths)
+        examples[stack] = Examples(most)
+        around = "" if written and stack == "decoder" else source
+        largest.offer_to(examples[stack], text, captured, stack, around)
+    tokens = captured.tokens["encoder"] if written else captured.query_tokens()
+    return Findings(profiles, examples, len(tokens), len(source) < len(text.text))
+
+
+def longest_first(texts: Sequence[Text]) -> list[Text]:
+    """Like lengths after one another, so that memory is used again as it is, and the last to be
+    waited for is short."""
+    return sorted(texts, key=lambda text: (-len(text.text), text.number))
+
+
+def gathered(found: Sequence[Findings | Failure]) -> Part:
+    """The part that these texts make up, in this order."""
+    part = Part()
+    for one in found:
+        if isinstance(one, Failure):
+            part.failures.append(one)
+        else:
+            part.take(one)
+    part.failures.sort(key=lambda failure: failure.text)
+    return part
+
+
+def examine(
+    model: "LoadedModel",
+    texts: Sequence[Text],
+    *,
+    max_tokens: int,
+    most: int,
+    lengths: "Lengths | None" = None,
+) -> Part:
+    """Every head on every text, one text after another. A text that cannot be read is left out,
+    with the reason."""
+    known: Lengths = {} if lengths is None else lengths
+    options: dict[str, Any] = {"max_tokens": max_tokens, "most": most, "lengths": known}
+    return gathered([find(model, text, **options) for text in longest_first(texts)])

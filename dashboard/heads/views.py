@@ -1,0 +1,112 @@
+"""What Heads shows, for export."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dashboard.heads import head_charts, scripts
+from dashboard.server.turns import no_step, silent
+from dashboard.session import all_heads, backend
+from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from attnviz.capture import Capture
+    from attnviz.export import View
+    from dashboard.heads.head_numbers import Numbers
+
+
+def heads(
+    ask: backend.Ask,
+    selection: SettledSelection,
+    numbers: "Numbers | None",
+    left: Any,
+    order: Any,
+    finding: str,
+    *,
+    link: str,
+) -> "View":
+    """Every head by its measures, and the picture of them as the page has it. Of what is measured
+    on another text or by other runs, that measure alone."""
+    from attnviz.export import heads_view
+
+    capture = backend.capture(ask, silent)
+    stack, measure = selection.stack, selection.measure
+
+    def chart() -> Any:
+        drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
+        if numbers is not None and (selection.view == "measure" or not drawn):
+            return head_charts.grid(selection, numbers, left)[0]
+        maps = all_heads.maps(ask, stack, no_step)
+        return head_charts.maps(selection, numbers, left, order, maps)[0]
+
+    if numbers is not None and (selection.survey or measure not in kept_with_all()):
+        return _one_measure(capture, selection, numbers, finding, chart, link)
+    found = all_heads.profile(ask, stack, no_step)
+    return heads_view(
+        capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
+    )
+
+
+def kept_with_all() -> "Collection[str]":
+    """The measures of Heads that are all in one file, whichever is drawn."""
+    from attnviz.detectors import HEAD_MEASURES
+
+    return HEAD_MEASURES
+
+
+def _one_measure(
+    capture: "Capture",
+    selection: SettledSelection,
+    numbers: "Numbers",
+    finding: str,
+    chart: "Callable[[], Any]",
+    link: str,
+) -> "View":
+    """A row a head of the measure that is drawn, with its null and its ceiling."""
+    import numpy as np
+    import pandas as pd
+
+    from attnviz.export import table_view
+    from attnviz.export.provenance import of_capture, of_model, versions
+    from attnviz.export.script import of_capture as script_of
+
+    layers, heads = np.indices(numbers.values.shape)
+    columns: dict[str, Any] = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
+    columns |= {"Null": numbers.null, "Ceiling": numbers.ceiling}
+    on_text = selection.measure == "effect"
+    surveyed = selection.survey and selection.measure in kept_with_all()
+    about = {"kind": "table", "figure": selection.measure, "stack": selection.stack}
+    about |= {"definition": numbers.definition, "unit": numbers.unit}
+    about |= {"survey": Path(selection.survey).name} if surveyed else {}
+    # random tokens and a survey are texts of their own: the reader's is not behind them
+    made = {"model": of_model(capture.info), "versions": versions()}
+    made = of_capture(capture) if on_text else made
+    script = _of_measure(capture, selection, numbers.title)
+    return table_view(
+        pd.DataFrame({name: grid.ravel() for name, grid in columns.items()}),
+        chart,
+        title=f"{capture.info.name}, {selection.stack}: {numbers.title.lower()} of every head",
+        finding=finding,
+        capture=capture if on_text else None,
+        about={**made, "place": about},
+        script=script_of({**made, "place": about}, script),
+        stem=f"{capture.info.name}-{selection.measure.replace('_', '-')}",
+        link=link,
+    )
+
+
+def _of_measure(capture: "Capture", selection: SettledSelection, title: str) -> str:
+    """Python that makes the table of one measure."""
+    from attnviz.faithfulness.agreement import has_logits
+    from dashboard.heads.head_numbers import plain
+    from dashboard.session.outcome import place_of_output
+
+    stack, measure = selection.stack, selection.measure
+    if measure == "effect":
+        most = None if has_logits(capture) else 2.0
+        return scripts.effect(stack, place_of_output(capture, selection), title, most)
+    if measure in kept_with_all():
+        folder = "" if selection.survey == SHIPPED_SURVEY else selection.survey
+        return scripts.surveyed(capture.info.name, folder, stack, measure, title)
+    return scripts.repeated(stack, plain(measure), title)

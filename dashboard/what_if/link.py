@@ -1,0 +1,24 @@
+"""The experiment of this session, in its own part of the address."""
+
+from typing import Any
+
+import streamlit as st
+
+from dashboard.session import state
+from dashboard.session.page_link import PageLink
+from dashboard.what_if import experiment
+
+_link = PageLink(experiment.NAMES, experiment.read, experiment.write, drawn="if_change")
+current, ignored, refuse, publish = _link.current, _link.ignored, _link.refuse, _link.publish
+
+
+def widget(name: str, value: Any) -> dict[str, Any]:
+    """What a widget needs to show a choice and to change it: key and callback."""
+    key = state.show(f"if_{name}", value)
+
+    def on_change() -> None:
+        chosen = st.session_state[key]
+        rounded = round(chosen, experiment.DIGITS) if isinstance(chosen, float) else chosen
+        _link.change(**{name: rounded})
+
+    return {"key": key, "on_change": on_change}

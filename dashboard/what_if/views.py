@@ -1,0 +1,30 @@
+"""The head as an intervention left it, for export."""
+
+from typing import TYPE_CHECKING
+
+from dashboard.server.turns import silent
+from dashboard.session import backend
+from dashboard.session.selection import SettledSelection
+from dashboard.widgets.figure_views import place_of
+
+if TYPE_CHECKING:
+    from attnviz.export import View
+    from attnviz.interventions import Intervention
+
+
+def what_if(
+    ask: backend.Ask, selection: SettledSelection, change: "Intervention", *, link: str
+) -> "View":
+    """The head as a what-if left it, with its numbers before."""
+    from attnviz.export import head_view
+    from dashboard.session.outcome import made
+
+    before = backend.capture(ask, silent)
+    found = made(ask, change, selection)
+    return head_view(
+        found.after,
+        **place_of(selection),
+        interventions=[change],
+        baseline=before,
+        link=link,
+    )

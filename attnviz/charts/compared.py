@@ -1,10 +1,10 @@
 """Compared: two heads side by side on one scale, their difference, and one row of both as bars."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
-from attnviz.charts import bar_row, legend, maps, selected_row
+from attnviz.charts import bar_row, legend, maps
 from attnviz.charts import layers as draw
 from attnviz.charts.compared_panels import Panels, panels
 from attnviz.charts.palettes import SIDES
@@ -28,8 +28,10 @@ def compared(
     other_query: int | None = None,
     of: str = "weights",
     weight_colour: WeightColour = "unit",
-    names: tuple[str, str] = ("A", "B"),
+    names: tuple[str, str] | None = None,
     near: int | None = None,
+    changed: bool = False,
+    bars: bool = True,
     width: int = WIDTH,
 ) -> alt.LayerChart:
     """The maps of two heads on one colour scale, and B minus A where both axes are the same tokens.
@@ -48,8 +50,11 @@ def compared(
         of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
         weight_colour: "unit" spans 0 to 1, "fit" 0 to the largest weight of the two, "log" 0.0001
             to 1 by the logarithm.
-        names: titles of the two maps, shown as they are.
+        names: titles of the two maps, shown as they are; by default A and B, or before and after.
         near: of a long text, the key that the window stands around; the place of `query` if None.
+        changed: b is the head a after a change, and words say so. A weight that the change hid
+            is 0 in the difference.
+        bars: whether one row of both is drawn as bars below the maps.
         width: pixels to start with; the picture follows the width that the page gives it.
 
     Raises:
@@ -71,6 +76,7 @@ def compared(
         colour=weight_colour,
         names=names,
         near=near,
+        changed=changed,
     )
     notes = draw.Section(height=str(_NOTE * len(drawn.notes)))
     notes.layers = [
@@ -79,14 +85,14 @@ def compared(
     ]
     sections = [notes, *_maps(drawn, notes.height)]
     top = f"{notes.height}+{sections[1].height}+{_SPACE}"
-    groups = ["a", "b"] if drawn.apart else ["ab"]
+    groups = (["a", "b"] if drawn.apart else ["ab"]) if bars else []
     for letters in groups:
         sections.append(_bars(drawn, letters, top))
         top += f"+{sections[-1].height}+{_SPACE}"
     sections.append(draw.Section(height=str(_SPACE * (len(groups) + 1))))
     return draw.compose(
         sections,
-        keys=_key_fields(drawn),
+        keys=maps.linked_keys(drawn.each),
         params=_params(drawn),
         pick=("query", "side"),
         width=width,
@@ -108,11 +114,9 @@ def _maps(drawn: Panels, top: str) -> list[draw.Section]:
             draw.caption(draw.quoted(coloured), x, f"{above}+19", limit="room_w"),
             *legend.colour_bar(scale, x, f"{above}+36", _BAR),
         ]
-    entries = legend.entries(drawn.each, room=_ROOM)
-    for entry in entries:
-        part.layers += entry.draw("label_room", f"({top})+maps_h+{entry.line * legend.LINE}")
-    lines = entries[-1].line + 1 if entries else 0
-    part.height = f"maps_h+{lines * legend.LINE}"
+    looks, tall = legend.below_maps(drawn.each, "label_room", f"({top})+maps_h", _ROOM)
+    part.layers += looks
+    part.height = f"maps_h+{tall}"
     return [part, *cells]
 
 
@@ -157,44 +161,12 @@ def _bars(drawn: Panels, letters: str, top: str) -> draw.Section:
     return part
 
 
-def _key_fields(drawn: Panels) -> dict[str, tuple[int, dict[str, str]]]:
-    """For each set of keys, how many there are and the fields of their data rows."""
-    noun = {"weights": "weight", "scores": "score"}.get(drawn.of, "score below the row's largest")
-    titles = {"a": f"{noun} in A", "b": f"{noun} in B", "d": "B \u2212 A"}
-    found = {}
-    for prefix in dict.fromkeys(panel.keys for panel in drawn.each):
-        mine = [panel for panel in drawn.each if panel.keys == prefix]
-        numbers = {titles[panel.name]: (panel.name, f"{panel.name}_row") for panel in mine}
-        fields = selected_row.key_fields(prefix, mine[0].rows, numbers)
-        found[prefix] = len(mine[0].scene.keys), fields
-    return found
-
-
 def _params(drawn: Panels) -> list[alt.VariableParameter]:
-    """Tokens, packed numbers and sentences, and what of them belongs to the rows in focus."""
-    constants: dict[str, Any] = {
+    """Tokens, packed numbers and words."""
+    words = {
         "panel_titles": [panel.title for panel in drawn.each],
         "drawn_notes": drawn.notes,
         **{f"{letter}_said": said for letter, said in zip("ab", drawn.said, strict=True)},
-        **{f"{panel.name}_rows": panel.packed for panel in drawn.each},
     }
-    tokens, expressions = [], {}
-    for number, panel in enumerate(drawn.each):
-        own = f"{panel.name}_"
-        if panel.keys == own:
-            tokens += selected_row.key_tokens(panel.scene, own)
-            here = f"spotted<0||spot.group[0]!=='{own}'?-1:spotted"
-            expressions[f"{own}spot_place"] = here if drawn.apart else "spotted"
-        if panel.rows == own:
-            tokens += selected_row.query_tokens(panel.scene, own)
-            expressions[f"{own}focus_name"] = selected_row.token_name(f"{own}query", f"{own}focus")
-        if panel.name != "d":
-            away = "hovered<0" if drawn.linked else f"hovered<0||side!=={number}"
-            expressions[f"{own}focus"] = f"{away}?{panel.scene.place}:hovered"
-        expressions[f"{own}row"] = f"{own}rows[{panel.rows}focus]"
-    return [
-        *selected_row.unpacking_params(),
-        *tokens,
-        *(draw.constant(name, value) for name, value in constants.items()),
-        *(draw.param(name, expression) for name, expression in expressions.items()),
-    ]
+    constants = [draw.constant(name, value) for name, value in words.items()]
+    return [*maps.linked_params(drawn.each), *constants]

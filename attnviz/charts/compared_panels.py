@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,20 @@ WHOLE = 224  # tokens up to which a text is drawn whole: three maps of it fit be
 WINDOW = 192  # rows and keys drawn of a longer one
 
 
+class Sides(NamedTuple):
+    """What two heads are called, for themselves and behind a number; and their difference."""
+
+    a: str
+    b: str
+    in_a: str
+    in_b: str
+    difference: str
+
+
+A_AND_B = Sides("A", "B", "in A", "in B", "B \u2212 A")
+BEFORE_AND_AFTER = Sides("Before", "After", "before", "after", "After minus before")
+
+
 @dataclass(frozen=True, eq=False)
 class Panels:
     """The maps of two heads, and what they have in common.
@@ -38,11 +52,13 @@ class Panels:
         each: A, B, and the difference where there is one.
         linked: the rows of A and of B are the same tokens, and are in focus together.
         of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
+        sides: what the two are called.
     """
 
     each: Sequence[Panel]
     linked: bool
     of: str
+    sides: Sides = A_AND_B
 
     @property
     def apart(self) -> bool:
@@ -61,7 +77,7 @@ class Panels:
     @cached_property
     def said(self) -> list[list[str]]:
         """What each drawn row of A and of B attends to most, in words."""
-        said = [_said(panel) for panel in self.each[:2]]
+        said = [_said(p, name) for p, name in zip(self.each[:2], self.sides, strict=False)]
         if not self.apart:
             far = row_distances(*(panel.scene.part for panel in self.each[:2])).total_variation
             for place, total in enumerate(far.tolist()):
@@ -75,7 +91,8 @@ class Panels:
         notes = [panel.scene.note for panel in self.each[:2]]
         if notes[0] == notes[1]:
             return [notes[0]] if notes[0] else []
-        return [f"{name}: {note}" for name, note in zip("AB", notes, strict=True) if note]
+        names = zip(self.sides, notes, strict=False)
+        return [f"{name}: {note}" for name, note in names if note]
 
 
 def panels(
@@ -86,8 +103,9 @@ def panels(
     other_query: int | None,
     of: str,
     colour: WeightColour,
-    names: tuple[str, str],
+    names: tuple[str, str] | None = None,
     near: int | None = None,
+    changed: bool = False,
 ) -> Panels:
     """The maps of two heads; arguments as for `attnviz.charts.compared.compared`."""
     linked, alike = same_queries(a, b), same_keys(a, b)
@@ -97,11 +115,14 @@ def panels(
     scenes = _scenes((a, b), queries, near, together=linked or alike)
     values = [quantity(scene.part, of)[:, scene.keys] for scene in scenes]
     scale = _shared(values, scenes, of, colour)
+    sides = BEFORE_AND_AFTER if changed else A_AND_B
     apart = bool(why_apart(a, b))
+    noun = {"weights": "weight", "scores": "score"}.get(of, "score below the row's largest")
     both = [
         Panel(
             letter,
             name,
+            f"{noun} {where}",
             scene,
             numbers,
             scene.reason == 0,
@@ -112,11 +133,13 @@ def panels(
             keys=f"{letter}_" if apart else "a_",
             sentence=_sentence(letter, linked),
         )
-        for letter, name, scene, numbers in zip("ab", names, scenes, values, strict=True)
+        for letter, name, where, scene, numbers in zip(
+            "ab", names or sides[:2], (sides.in_a, sides.in_b), scenes, values, strict=True
+        )
     ]
     if apart:
-        return Panels(both, linked, of)
-    return Panels([*both, _difference(both, of)], linked, of)
+        return Panels(both, linked, of, sides)
+    return Panels([*both, _difference(both, of, sides)], linked, of, sides)
 
 
 def _scenes(
@@ -156,11 +179,14 @@ def _shared(
     return score_scale(drawn, None, "row" if of == "relative" else "zero")
 
 
-def _difference(both: list[Panel], of: str) -> Panel:
+def _difference(both: list[Panel], of: str, sides: Sides) -> Panel:
     a, b = both
-    found = difference(a.scene.part, b.scene.part, of)
-    values = found.values[:, a.scene.keys]
-    reason = np.where(a.reason > 0, a.reason, b.reason)
+    if sides is BEFORE_AND_AFTER and of == "weights":  # what the change hid has the weight 0 now
+        values = np.where(a.shown, np.where(b.shown, b.values, 0) - a.values, -np.inf)
+        reason = a.reason
+    else:
+        values = difference(a.scene.part, b.scene.part, of).values[:, a.scene.keys]
+        reason = np.where(a.reason > 0, a.reason, b.reason)
     reach = nice_top(values[reason == 0])
     coloured = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
         of, "Difference, relative to the row's largest"
@@ -168,10 +194,18 @@ def _difference(both: list[Panel], of: str) -> Panel:
     scale = ColourScale(
         coloured, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
     )
-    attends = a.attends & b.attends
-    title = "B \u2212 A"
     return Panel(
-        "d", title, a.scene, values, reason == 0, reason, attends, scale, rows=a.rows, keys=a.keys
+        "d",
+        sides.difference,
+        sides.difference,
+        a.scene,
+        values,
+        reason == 0,
+        reason,
+        a.attends & b.attends,
+        scale,
+        rows=a.rows,
+        keys=a.keys,
     )
 
 
@@ -182,13 +216,13 @@ def _sentence(letter: str, linked: bool) -> str:
     return "a_said[datum.place]+' '+b_said[datum.place]" if letter == "a" else ""
 
 
-def _said(panel: Panel) -> list[str]:
+def _said(panel: Panel, side: str) -> list[str]:
     scene = panel.scene
     said = []
     for label, position, found in zip(
         scene.query_labels, scene.rows.tolist(), findings(scene), strict=True
     ):
-        name = f'{panel.name.upper()}: "{label}" ({position})'
+        name = f'{side}: "{label}" ({position})'
         if found == NOTHING:
             said.append(f"{name} attends to nothing.")
         elif found == UNDEFINED:

@@ -33,6 +33,13 @@ class Entry(NamedTuple):
         return [draw.picture(self.swatch, f"{x}+{self.x}", y, "12", "12"), words]
 
 
+def below_maps(panels: Sequence[Panel], x: str, y: str, room: int) -> tuple[list[alt.Chart], int]:
+    """What the looks mean, once for all maps, from x, y on; and the pixels it takes."""
+    found = entries(panels, room=room)
+    drawn = [layer for one in found for layer in one.draw(x, f"{y}+{one.line * LINE}")]
+    return drawn, LINE * (found[-1].line + 1) if found else 0
+
+
 def entries(
     panels: Sequence[Panel], *, room: int, start: int = 0, note: str = "", named: bool = True
 ) -> list[Entry]:

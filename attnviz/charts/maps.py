@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from attnviz.charts import axes, cell_images
+from attnviz.charts import axes, cell_images, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT
 from attnviz.charts.panel import Panel
@@ -54,7 +54,7 @@ class Maps:
                 part.params.append(draw.constant(f"{panel.name}_hatch", hatch))
             part.layers += self._map(number, panel, f"{alike.name}_hatch")
             part.hovers.append(f"{panel.name}_bands")
-        part.picks = part.hovers
+        part.picks = list(part.hovers)
         return [part, *map(self._cells, dict.fromkeys(panel.keys for panel in self.panels))]
 
     def _geometry(self) -> list[alt.VariableParameter]:
@@ -145,6 +145,46 @@ class Maps:
             picks=[name],
             spots=[name],
         )
+
+
+def linked_params(panels: Sequence[Panel]) -> list[alt.VariableParameter]:
+    """Tokens and packed numbers of the maps, and what of them belongs to the rows in focus.
+
+    For each prefix of rows, "focus" is the place of the row in focus and "focus_name" its token;
+    for each prefix of keys, "spot_place" is the place of the key under the pointer, or -1; for
+    each panel, "row" is its packed row in focus.
+    """
+    several = len({panel.keys for panel in panels}) > 1
+    constants, params = {}, []
+    for panel in panels:
+        name, rows, keys = f"{panel.name}_", panel.rows, panel.keys
+        constants[f"{name}rows"] = panel.packed
+        if keys == name:
+            here = f"spotted<0||spot.group[0]!=='{keys}'?-1:spotted"
+            params += selected_row.key_tokens(panel.scene, keys)
+            params.append(draw.param(f"{keys}spot_place", here if several else "spotted"))
+        if rows == name:
+            numbers = [n for n, other in enumerate(panels) if other.rows == rows]
+            away = "" if len(numbers) == len(panels) else f"||indexof({numbers},side)<0"
+            focus = f"hovered<0{away}?{panel.scene.place}:hovered"
+            params += selected_row.query_tokens(panel.scene, rows)
+            params.append(draw.param(f"{rows}focus", focus))
+            named = selected_row.token_name(f"{rows}query", f"{rows}focus")
+            params.append(draw.param(f"{rows}focus_name", named))
+        params.append(draw.param(f"{name}row", f"{name}rows[{rows}focus]"))
+    packed = [draw.constant(name, value) for name, value in constants.items()]
+    return [*selected_row.unpacking_params(), *packed, *params]
+
+
+def linked_keys(panels: Sequence[Panel]) -> dict[str, tuple[int, dict[str, str]]]:
+    """For each prefix of keys, how many there are and the fields of their data rows."""
+    found = {}
+    for prefix in dict.fromkeys(panel.keys for panel in panels):
+        mine = [panel for panel in panels if panel.keys == prefix]
+        numbers = {panel.number: (panel.name, f"{panel.name}_row") for panel in mine}
+        fields = selected_row.key_fields(prefix, mine[0].rows, numbers)
+        found[prefix] = len(mine[0].scene.keys), fields
+    return found
 
 
 def around_row(panel_x: str, panel_y: str, place: str, w: str, **look: Any) -> alt.Chart:

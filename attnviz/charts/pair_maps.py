@@ -50,6 +50,7 @@ def _panels(scene: Scene, score_colour: ScoreColour, weight_colour: WeightColour
         Panel(
             "score",
             of_scores.title,
+            "score",
             scene,
             scores,
             scene.score_shown,
@@ -61,6 +62,7 @@ def _panels(scene: Scene, score_colour: ScoreColour, weight_colour: WeightColour
         Panel(
             "weight",
             of_weights.title,
+            "weight",
             scene,
             weights,
             allowed,

@@ -20,6 +20,7 @@ class Panel:
     Attributes:
         name: what the names of its parameters and marks begin with.
         title: above the map; a user's own words may be in it.
+        number: what one of its numbers is called in a tooltip.
         scene: the tokens of its rows and keys.
         values: (row, key) the numbers that the colours stand for.
         shown: (row, key) bool, where there is a number.
@@ -33,6 +34,7 @@ class Panel:
 
     name: str
     title: str
+    number: str
     scene: Scene
     values: NDArray
     shown: NDArray[np.bool_]

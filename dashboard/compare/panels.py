@@ -153,7 +153,7 @@ def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
     from attnviz.charts.compared import compared
     from attnviz.charts.describe_compared import describe_compared
 
-    rows = {"query": a.selection.query, "other_query": b.selection.query}
+    rows: dict[str, Any] = {"query": a.selection.query, "other_query": b.selection.query}
     last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
     key = chart_key("compare", "pick", query=rows["other_query" if on_b else "query"])

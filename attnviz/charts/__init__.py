@@ -1,6 +1,6 @@
 """Altair charts of attention, for a page or a notebook."""
 
-from attnviz.charts.array_maps import ArrayMap, heatmap, heatmaps
+from attnviz.charts.array_maps import ArrayMap, heatmap
 from attnviz.charts.describe import describe_pair
 from attnviz.charts.head_grid import grid
 from attnviz.charts.visuals import bars, chips, explore, pair
@@ -13,6 +13,5 @@ __all__ = [
     "explore",
     "grid",
     "heatmap",
-    "heatmaps",
     "pair",
 ]

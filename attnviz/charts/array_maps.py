@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -14,6 +14,7 @@ from attnviz.charts.palettes import ramp
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale, short
 from attnviz.charts.scene import Scene, scene
+from attnviz.charts.sections import Section, compose
 from attnviz.errors import BadInput
 from attnviz.heads.head import Head
 from attnviz.tokens import Token
@@ -59,26 +60,22 @@ class ArrayMap:
 
 
 def heatmap(
-    array: ArrayLike,
+    arrays: Any,
     tokens: Sequence[str | Token],
     *,
     key_tokens: Sequence[str | Token] | None = None,
     allowed: "Mask | None" = None,
     query: int = 0,
-    title: str = "",
-    colours: str = "",
-    low: float | None = None,
-    high: float | None = None,
-    width: int = 480,
+    width: int | None = None,
 ) -> alt.LayerChart:
-    """One array as a map: weights of another library, a mean of heads, a difference, anything.
+    """One to three arrays as maps: weights of another library, a mean of heads, a difference.
 
-    Rows are queries, columns are keys. Pointing at a row gives the exact numbers of its cells.
-    Masked cells are hatched, undefined ones (NaN) are pink. Of more than 320 tokens, 256 around
-    `query` are drawn, and the picture says so.
+    Rows are queries, columns are keys. Pointing at a row of any map gives the exact numbers of its
+    cells in all of them. Masked cells are hatched, undefined ones (NaN) are pink. Of more than 320
+    tokens, 256 around `query` are drawn, and the picture says so.
 
     Args:
-        array, title, colours, low, high: as in `ArrayMap`.
+        arrays: (query, key), or what `ArrayMap` makes of one, or up to three of those.
         tokens, key_tokens: labels, or tokens of a capture, of rows and of columns; the columns
             have those of the rows by default.
         allowed: (query, key) bool, False where masked; by default all but -inf.
@@ -86,33 +83,16 @@ def heatmap(
         width: pixels to start with; the picture follows the width that the page gives it.
 
     Raises:
-        BadInput: tokens and array do not fit together, or there is no such query.
+        BadInput: tokens and arrays do not fit together, or there is no such query.
 
     >>> chart = heatmap([[1, 0], [0.25, 0.75]], ["a", "b"])
     >>> [param.name for param in chart.params if param.name == "hover"]
     ['hover']
     """
-    one = ArrayMap(array, title, colours, low, high)
-    return heatmaps([one], tokens, key_tokens=key_tokens, allowed=allowed, query=query, width=width)
-
-
-def heatmaps(
-    given: Sequence[ArrayMap],
-    tokens: Sequence[str | Token],
-    *,
-    key_tokens: Sequence[str | Token] | None = None,
-    allowed: "Mask | None" = None,
-    query: int = 0,
-    width: int = 1080,
-) -> alt.LayerChart:
-    """One to three arrays as maps side by side, their rows linked; arguments as in `heatmap`.
-
-    >>> one = ArrayMap([[1, 0], [0.25, 0.75]], title="one")
-    >>> chart = heatmaps([one, one], ["a", "b"])
-    >>> [param.value for param in chart.params if param.name == "panel_titles"]
-    [['one', 'one']]
-    """
-    if not 1 <= len(given) <= len(_PREFIXES):
+    given = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+    if not all(isinstance(one, ArrayMap) for one in given):
+        given = [ArrayMap(arrays)]
+    if len(given) > len(_PREFIXES):
         raise BadInput(what=f"{len(given)} maps were given.", todo="Give 1 to 3.")
     keys = tokens if key_tokens is None else key_tokens
     scenes = [_scene(one.array, tokens, keys, allowed, query) for one in given]
@@ -124,7 +104,7 @@ def heatmaps(
         for prefix, one, name, drawn in zip(_PREFIXES, given, names, scenes, strict=False)
     ]
     note = scenes[0].note
-    top = draw.Section(height="20" if note else "0")
+    top = Section(height="20" if note else "0")
     if note:
         top.layers.append(draw.caption(draw.quoted(note), "0", "0"))
     heights = {"room_h": f"min(room_w,{_TALLEST[len(panels)]})"}
@@ -139,14 +119,14 @@ def heatmaps(
     part.layers += looks
     part.height = f"maps_h+{tall}"
     words = {"panel_titles": [one.title for one in given], "said": _sentences(panels)}
-    return draw.compose(
+    return compose(
         [top, part, *cells],
         keys=maps.linked_keys(panels),
         params=[
             *maps.linked_params(panels),
             *(draw.constant(name, value) for name, value in words.items()),
         ],
-        width=width,
+        width=width or (480 if len(given) == 1 else 1080),
     )
 
 
@@ -175,7 +155,7 @@ def _scene(
         query_tokens=_tokens(tokens),
         key_tokens=_tokens(key_tokens),
     )
-    return scene(head, query=query, stage=None, measure="weight", padding="show")
+    return scene(head, query=query)
 
 
 def _tokens(given: Sequence[str | Token]) -> list[Token]:

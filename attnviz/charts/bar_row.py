@@ -11,6 +11,7 @@ from attnviz.charts import axes, chip_text, lettering, packing, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT, SOLID
 from attnviz.charts.scene import Scene, nice_top
+from attnviz.charts.sections import Section
 
 Order = Literal["text", "size"]
 MOST = 40  # bars drawn when they are ordered by size
@@ -72,14 +73,14 @@ class BarRow:
     def bars(self) -> int:
         return self.count or len(self.scene.keys)
 
-    def section(self) -> draw.Section:
+    def section(self) -> Section:
         """The bars, their axes and the outline of the key under the pointer. The height is the
         parameter "bars_h"."""
         own = self.keys
         labels = round(lettering.widest(self.scene.key_labels, draw.LABEL_SIZE))
         taken = self.above + min(labels, axes.LONGEST) + self.below
         slots = self.bars + self.spare
-        part = draw.Section(
+        part = Section(
             height=f"{own}bars_h", keys=own, spots=[series.name for series in self.series]
         )
         part.params = [
@@ -147,7 +148,7 @@ def _bars(series: Series, data: Any = draw.ONE, fields: dict[str, str] | None = 
     return draw.placed(name, data, calculate=fields, channels=places | said, **look)
 
 
-def section(scene: Scene, order: Order, top: str) -> draw.Section:
+def section(scene: Scene, order: Order, top: str) -> Section:
     """What each key adds to the row in focus, in text order or the largest first."""
     count = len(scene.keys) if order == "text" else min(MOST, len(scene.keys))
     sink = scene.has_sink and scene.measure_name == "weight"

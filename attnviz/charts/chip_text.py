@@ -9,15 +9,16 @@ from attnviz.charts import layers as draw
 from attnviz.charts import lettering, selected_row
 from attnviz.charts.palettes import ACCENT, INK, MUTED, PAPER, dark_from, hexes
 from attnviz.charts.scene import Scene, nice_top
+from attnviz.charts.sections import Section
 
 _ROOMS = (280, 400, 540, 660, 820, 1000, 1300)  # widths a text is wrapped for
 _LINE = 10_000  # a chip's place is sent as one number: line x 10,000 + x
 _MANY = 96  # tokens from which chips get smaller
 
 
-def section(scene: Scene, top: str) -> draw.Section:
+def section(scene: Scene, top: str) -> Section:
     """The text as a section: for two texts, first the one read from, then the one looked at."""
-    part = draw.Section(height="chips_h")
+    part = Section(height="chips_h")
     row = draw.caption(selected_row.sentence("focus"), "0", top, title=True)
     part.layers.append(row)
     if scene.one_text:
@@ -36,7 +37,7 @@ def section(scene: Scene, top: str) -> draw.Section:
     return part
 
 
-def _flow(part: draw.Section, kind: str, labels: Sequence[str], top: str) -> None:
+def _flow(part: Section, kind: str, labels: Sequence[str], top: str) -> None:
     """Parameters that place the chips of one text, wrapped for the room there is."""
     size, height, line = _sizes(len(labels))
     widths = [max(14, round(lettering.width(label, size)) + 10) for label in labels]
@@ -64,7 +65,7 @@ def _sizes(count: int) -> tuple[float, int, int]:
     return (12, 22, 27) if count <= _MANY else (10.5, 17, 20)
 
 
-def _key_chips(scene: Scene, part: draw.Section) -> None:
+def _key_chips(scene: Scene, part: Section) -> None:
     """The chips of the text that is looked at, and the outlines of two: the token read from, and
     the key pointed at."""
     size, height, line = _sizes(len(scene.keys))

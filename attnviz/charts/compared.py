@@ -9,6 +9,7 @@ from attnviz.charts import layers as draw
 from attnviz.charts.compared_panels import Panels, panels
 from attnviz.charts.palettes import SIDES
 from attnviz.charts.scales import WeightColour
+from attnviz.charts.sections import Section, compose
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -78,7 +79,7 @@ def compared(
         near=near,
         changed=changed,
     )
-    notes = draw.Section(height=str(_NOTE * len(drawn.notes)))
+    notes = Section(height=str(_NOTE * len(drawn.notes)))
     notes.layers = [
         draw.caption(f"drawn_notes[{line}]", "0", str(_NOTE * line))
         for line in range(len(drawn.notes))
@@ -89,8 +90,8 @@ def compared(
     for letters in groups:
         sections.append(_bars(drawn, letters, top))
         top += f"+{sections[-1].height}+{_SPACE}"
-    sections.append(draw.Section(height=str(_SPACE * (len(groups) + 1))))
-    return draw.compose(
+    sections.append(Section(height=str(_SPACE * (len(groups) + 1))))
+    return compose(
         sections,
         keys=maps.linked_keys(drawn.each),
         params=_params(drawn),
@@ -99,7 +100,7 @@ def compared(
     )
 
 
-def _maps(drawn: Panels, top: str) -> list[draw.Section]:
+def _maps(drawn: Panels, top: str) -> list[Section]:
     """The maps with their headings, and below them what the hatches mean, once for all."""
     heights = {"room_h": "clamp(0.5*windowSize()[1],240,520)"}
     together = maps.Maps(drawn.each, top, _HEADING, _GAP, heights, labels_once=drawn.linked)
@@ -120,7 +121,7 @@ def _maps(drawn: Panels, top: str) -> list[draw.Section]:
     return [part, *cells]
 
 
-def _bars(drawn: Panels, letters: str, top: str) -> draw.Section:
+def _bars(drawn: Panels, letters: str, top: str) -> Section:
     """One row of both heads ("ab"), in pairs, where the keys are the same tokens; else of one of
     them ("a" or "b"). Lines above it say what the row attends to most."""
     chosen = [panel for panel in drawn.each if panel.name in letters]

@@ -12,7 +12,7 @@ from attnviz.charts.describe import NOTHING, UNDEFINED, findings
 from attnviz.charts.palettes import ramp
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale, WeightColour, score_scale, short, weight_scale
-from attnviz.charts.scene import Scene, check_query, facing, nice_top, window_of
+from attnviz.charts.scene import Scene, nice_top, scene
 from attnviz.heads.comparison import (
     difference,
     quantity,
@@ -110,10 +110,8 @@ def panels(
     """The maps of two heads; arguments as for `attnviz.charts.compared.compared`."""
     linked, alike = same_queries(a, b), same_keys(a, b)
     queries = (query, query if linked or other_query is None else other_query)
-    for head, place in zip((a, b), queries, strict=True):
-        check_query(head, place)
     scenes = _scenes((a, b), queries, near, together=linked or alike)
-    values = [quantity(scene.part, of)[:, scene.keys] for scene in scenes]
+    values = [quantity(one.part, of)[:, one.keys] for one in scenes]
     scale = _shared(values, scenes, of, colour)
     sides = BEFORE_AND_AFTER if changed else A_AND_B
     apart = bool(why_apart(a, b))
@@ -123,17 +121,17 @@ def panels(
             letter,
             name,
             f"{noun} {where}",
-            scene,
+            drawn,
             numbers,
-            scene.reason == 0,
-            scene.reason,
-            scene.attends,
+            drawn.reason == 0,
+            drawn.reason,
+            drawn.attends,
             scale,
             rows="a_" if linked else f"{letter}_",
             keys=f"{letter}_" if apart else "a_",
             sentence=_sentence(letter, linked),
         )
-        for letter, name, where, scene, numbers in zip(
+        for letter, name, where, drawn, numbers in zip(
             "ab", names or sides[:2], (sides.in_a, sides.in_b), scenes, values, strict=True
         )
     ]
@@ -149,24 +147,9 @@ def _scenes(
     if together:  # the sides that they share are cut alike
         long = [any(long)] * 2
     return [
-        _scene(head, query, near, cut)
+        scene(head, query=query, near=near, window=WINDOW if cut else 0)
         for head, query, cut in zip(heads, queries, long, strict=True)
     ]
-
-
-def _scene(head: "Head", query: int, near: int | None, cut: bool) -> Scene:
-    queries, keys = head.allowed.shape
-    rows, columns = np.arange(queries), np.arange(keys)
-    if cut:
-        middle = facing(query, queries, keys) if near is None or near >= keys else near
-        rows, columns = _around(query, queries), _around(middle, keys)
-    return Scene(head, query, rows, columns, None, "weight")
-
-
-def _around(middle: int, count: int) -> NDArray[np.int64]:
-    """The places of the window around one of them, or as near as the ends allow."""
-    first, last = window_of(middle, count, WINDOW)
-    return np.arange(first, last + 1)
 
 
 def _shared(
@@ -175,7 +158,7 @@ def _shared(
     """One scale for both sides."""
     drawn = np.concatenate([v.ravel() for v in values])
     if of == "weights":
-        return weight_scale(drawn, np.concatenate([scene.sink for scene in scenes]), colour)
+        return weight_scale(drawn, np.concatenate([one.sink for one in scenes]), colour)
     return score_scale(drawn, None, "row" if of == "relative" else "zero")
 
 
@@ -217,11 +200,9 @@ def _sentence(letter: str, linked: bool) -> str:
 
 
 def _said(panel: Panel, side: str) -> list[str]:
-    scene = panel.scene
-    said = []
-    for label, position, found in zip(
-        scene.query_labels, scene.rows.tolist(), findings(scene), strict=True
-    ):
+    drawn, said = panel.scene, []
+    rows = zip(drawn.query_labels, drawn.rows.tolist(), findings(drawn), strict=True)
+    for label, position, found in rows:
         name = f'{side}: "{label}" ({position})'
         if found == NOTHING:
             said.append(f"{name} attends to nothing.")

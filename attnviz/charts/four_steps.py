@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attnviz.charts import flow
 from attnviz.charts import layers as draw
 from attnviz.charts.lanes import Lane, Lanes
-from attnviz.charts.palettes import ACCENT, MUTED, PAPER, SOLID, STEPS, ramp
+from attnviz.charts.palettes import ACCENT, MUTED, PAPER, SOLID, STEPS, hex_of, ramp
 from attnviz.charts.scales import short
 from attnviz.charts.step_marks import (
     ROUND,
@@ -116,9 +116,6 @@ def four_steps(
     return draw.finish(drawn, params, width)
 
 
-# What the lanes know
-
-
 def _rows(lanes: Lanes) -> list[dict[str, Any]]:
     """A data row a lane: its place, what a pointer shows, what a screen reader says."""
     rows = []
@@ -165,9 +162,6 @@ def _lane_top(place: int, count: int) -> float:
     return _TOP + place * (_lane_height(count) + _BETWEEN)
 
 
-# What is drawn
-
-
 def _headings() -> list[alt.Chart]:
     places = (f"{_EDGE}", "x_card", "x_stack", "x_value")
     rooms = ("x_card-8", "x_stack-x_card-8", "x_value-x_stack-4", "width-x_value")
@@ -186,14 +180,14 @@ def _focus(lanes: Lanes) -> list[alt.Chart]:
     ]
     if lanes.head.q is not None:
         query = lanes.head.q[lanes.query]
-        drawn += strip(query, _reach(_asked(lanes)), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
+        drawn += strip(query, _reach(lanes.compared_vectors), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
     return drawn
 
 
 def _cards(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key: its word, its vector, and its score."""
     tall = _lane_height(len(lanes.lanes))
-    reach, top = _reach(_asked(lanes)), _top_score(lanes)
+    reach, top = _reach(lanes.compared_vectors), lanes.largest_score
     drawn = [frame("x_card", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
@@ -218,7 +212,7 @@ def _score(lane: Lane, place: int, middle: float, top: float) -> list[alt.Chart]
     if lane.score is None:
         return []
     colour = ramp("score")[round((0.5 + lane.score / (2 * top)) * (STEPS - 1))]
-    patch = draw.box(draw.ONE, *box, **outlined(place), fill=_hex(colour), cornerRadius=ROUND)
+    patch = draw.box(draw.ONE, *box, **outlined(place), fill=hex_of(colour), cornerRadius=ROUND)
     return [patch, number(short(round(lane.score, 2)), centre, f"{middle}*u", ink_on(colour), 17)]
 
 
@@ -269,7 +263,7 @@ def _stack(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
 
 def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key's value vector and the weight that multiplies it."""
-    tall, reach = _lane_height(len(lanes.lanes)), _reach(_given(lanes))
+    tall, reach = _lane_height(len(lanes.lanes)), _reach(lanes.added_vectors)
     drawn = [frame("x_value", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
@@ -285,36 +279,14 @@ def _output(lanes: Lanes) -> list[alt.Chart]:
     return [
         frame("x_out", f"{_MIDDLE - 42}*u", _OUT, 84),
         named("focus_word", "x_out", _MIDDLE - 18, _OUT),
-        *strip(lanes.output, _reach(_given(lanes)), "x_out", _MIDDLE + 16, _OUT),
+        *strip(lanes.output, _reach(lanes.added_vectors), "x_out", _MIDDLE + 16, _OUT),
     ]
-
-
-# The kinds of mark
-
-
-# Numbers of the colours
-
-
-def _asked(lanes: Lanes) -> list[NDArray]:
-    """Query and keys, which share their colours."""
-    found = [lane.key for lane in lanes.lanes if lane.key is not None]
-    return found if lanes.head.q is None else [lanes.head.q[lanes.query], *found]
-
-
-def _given(lanes: Lanes) -> list[NDArray]:
-    """Values and output, which share their colours."""
-    return [*(lane.value for lane in lanes.lanes), lanes.output]
 
 
 def _reach(vectors: list[NDArray]) -> float:
     """Where the colours end: all but the outermost fiftieth, so that one outlier fades nothing."""
     sizes = np.abs(np.concatenate(vectors)) if vectors else np.ones(1)
     return float(np.quantile(sizes, 0.98)) or 1.0
-
-
-def _top_score(lanes: Lanes) -> float:
-    scores = [abs(lane.score) for lane in lanes.lanes if lane.score is not None]
-    return max(scores, default=1.0) or 1.0
 
 
 def _share(weight: float) -> str:
@@ -327,7 +299,3 @@ def _share(weight: float) -> str:
 def _lane(expression: str, row: dict[str, Any]) -> str:
     """An expression about a lane for a mark whose data does not know it."""
     return expression.replace("datum.lane", str(row["lane"]))
-
-
-def _hex(colour: NDArray) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())

@@ -11,6 +11,7 @@ from attnviz.charts import axes, cell_images, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT
 from attnviz.charts.panel import Panel
+from attnviz.charts.sections import Section
 
 WIDE = 700  # pixels from which the maps stand side by side, if a cell is a pixel at least
 BELOW = 22  # room for the title of the keys
@@ -41,10 +42,10 @@ class Maps:
     right: int = 0
     labels_once: bool = False
 
-    def sections(self) -> list[draw.Section]:
+    def sections(self) -> list[Section]:
         """The maps, and for each set of keys the cells of the row in focus. The height is the
         parameter "maps_h"."""
-        part = draw.Section(height="maps_h", params=self._geometry())
+        part = Section(height="maps_h", params=self._geometry())
         hatches: list[Panel] = []
         for number, panel in enumerate(self.panels):
             alike = next((other for other in hatches if other.is_masked_like(panel)), panel)
@@ -115,7 +116,7 @@ class Maps:
         layers += axes.map_axes(panel, if_stacked=self._is_labelled_before(number))
         return [*layers, *_outlines(panel), _bands(number, panel)]
 
-    def _cells(self, keys: str) -> draw.Section:
+    def _cells(self, keys: str) -> Section:
         """One unseen rectangle a key over the row in focus, in the map that the pointer is in: the
         exact numbers of its cell."""
         mine = [(n, panel) for n, panel in enumerate(self.panels) if panel.keys == keys]
@@ -126,7 +127,7 @@ class Maps:
         name = f"cells_{keys}".removesuffix("_")
         down = {"y": draw.px(f"{keys}cells_y"), "y2": draw.px(f"{keys}cells_y2")}
         channels = draw.between("x", "cell_x") | down | {"tooltip": draw.px("datum.tip")}
-        return draw.Section(
+        return Section(
             height="0",
             keys=keys,
             params=[

@@ -9,6 +9,7 @@ from attnviz.charts import layers as draw
 from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ScoreColour, WeightColour, score_scale, weight_scale
 from attnviz.charts.scene import Scene
+from attnviz.charts.sections import Section
 
 _GAP = 24  # between the two maps
 _HEADING, _BAR = 46, 150  # pixels above a map without lines of entries; length of a colour bar
@@ -20,7 +21,7 @@ _ROOM = {"score": 390, "weight": 320}  # of a legend: the first may reach above 
 
 def sections(
     scene: Scene, score_colour: ScoreColour, weight_colour: WeightColour, top: str, rest: str
-) -> list[draw.Section]:
+) -> list[Section]:
     """The maps as sections that start at `top` and leave `rest` to others, two expressions."""
     panels = _panels(scene, score_colour, weight_colour)
     legends = [

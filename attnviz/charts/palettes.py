@@ -44,7 +44,11 @@ def ramp(name: str) -> Ramp:
 def hexes(name: str, count: int = 13) -> list[str]:
     """The ramp as a few hex colours, for a scale that interpolates between them."""
     colours = ramp(name)[np.linspace(0, STEPS - 1, count).round().astype(int)]
-    return ["#{:02x}{:02x}{:02x}".format(*colour) for colour in colours.tolist()]
+    return [hex_of(colour) for colour in colours]
+
+
+def hex_of(colour: NDArray[np.uint8]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())
 
 
 def dark_from(name: str) -> float:

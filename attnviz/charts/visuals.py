@@ -9,6 +9,7 @@ from attnviz.charts import layers as draw
 from attnviz.charts.bar_row import Order
 from attnviz.charts.scales import ScoreColour, WeightColour
 from attnviz.charts.scene import Padding, Scene, scene
+from attnviz.charts.sections import Section, compose
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -80,14 +81,14 @@ def _note_height(drawn: Scene) -> str:
     return "20" if drawn.note else "0"
 
 
-def _compose(drawn: Scene, sections: list[draw.Section], width: int) -> alt.LayerChart:
+def _compose(drawn: Scene, sections: list[Section], width: int) -> alt.LayerChart:
     if drawn.note:
-        note = draw.Section(height="20")
+        note = Section(height="20")
         note.layers.append(draw.caption(draw.quoted(drawn.note), "0", "0"))
         sections = [note, *sections]
     tall = [section for section in sections if section.height != "0"]
-    gaps = draw.Section(height=str(_SPACE * (len(tall) - 1)))
-    return draw.compose(
+    gaps = Section(height=str(_SPACE * (len(tall) - 1)))
+    return compose(
         [*sections, gaps],
         keys={"": (len(drawn.keys), selected_row.fields(drawn))},
         params=selected_row.params(drawn),

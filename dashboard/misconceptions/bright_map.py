@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnviz.charts import ArrayMap, heatmaps
+from attnviz.charts import ArrayMap, heatmap
 from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader, slight
@@ -50,7 +50,7 @@ def _measure(reader: Reader) -> None:
         f"Maps of two heads. The darkest cell of the evenest one is {top:.3g}: pale on colours "
         "from 0 to 1, and dark on colours fitted to it."
     )
-    figure("claim_bright", heatmaps(drawn, **placed), alt, table, script=scripts.bright(number))
+    figure("claim_bright", heatmap(drawn, **placed), alt, table, script=scripts.bright(number))
     scores, shifted, error = shifted_rows(reader)
     reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
@@ -72,7 +72,7 @@ def _measure(reader: Reader) -> None:
     alt = (
         f"Maps of the scores, as they are and shifted, on colours from {-reach:.3g} to {reach:.3g}."
     )
-    figure("claim_shifted", heatmaps(drawn, **placed), alt, table, script=scripts.SHIFTED)
+    figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=scripts.SHIFTED)
 
 
 def largest(weights: np.ndarray) -> float:

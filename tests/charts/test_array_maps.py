@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from attnviz.charts import ArrayMap, heatmap, heatmaps, packing
+from attnviz.charts import ArrayMap, heatmap, packing
 from attnviz.errors import BadInput
 from tests.charts.heads import Read, random_scores, tokens
 
@@ -50,7 +50,7 @@ def test_colours_suit_the_numbers_where_no_ends_are_given(array, ends):
 def test_maps_with_the_same_ends_have_the_same_colour_for_the_same_number():
     one = ArrayMap([[0.0, 1.0]], "one", "weight", 0, 1)
     other = ArrayMap([[1.0, 9.0]], "other", "weight", 0, 1)
-    picture = Read(heatmaps([one, other], ["a"], key_tokens=NAMES))
+    picture = Read(heatmap([one, other], ["a"], key_tokens=NAMES))
     first, second = (picture.map_of((1, 2), n) for n in (0, 1))
     assert (first[0, 1] == second[0, 0]).all()
     assert (second[0, 0] == second[0, 1]).all(), "what lies beyond has the colour of the end"
@@ -59,7 +59,7 @@ def test_maps_with_the_same_ends_have_the_same_colour_for_the_same_number():
 
 def test_rows_of_all_maps_are_linked_and_say_where_their_largest_number_is():
     one, other = ArrayMap(HALF, "one"), ArrayMap([[0, 0], [3, 5]], "other")
-    picture = Read(heatmaps([one, other], NAMES, query=1))
+    picture = Read(heatmap([one, other], NAMES, query=1))
     assert picture.params["a_focus"] == "hovered<0?1:hovered" and "b_focus" not in picture.params
     assert picture.params["b_row"] == "b_rows[a_focus]"
     assert picture.params["said"][1] == (
@@ -68,7 +68,7 @@ def test_rows_of_all_maps_are_linked_and_say_where_their_largest_number_is():
 
 
 def test_a_users_words_are_data_and_never_part_of_an_expression():
-    picture = Read(heatmap(HALF, ["'+alert(1)+'", "${y}"], title="'+evil+'"))
+    picture = Read(heatmap(ArrayMap(HALF, "'+evil+'"), ["'+alert(1)+'", "${y}"]))
     marks = json.dumps(picture.units)
     assert "alert(1)" not in marks and "${y}" not in marks
     assert picture.params["panel_titles"] == ["'+evil+'"]
@@ -89,7 +89,7 @@ def test_a_large_array_is_drawn_in_a_window_around_the_row_and_says_so():
 
 def test_every_map_is_valid_vega_lite():
     for count in (1, 2, 3):
-        chart = heatmaps([ArrayMap(HALF, str(n)) for n in range(count)], NAMES)
+        chart = heatmap([ArrayMap(HALF, str(n)) for n in range(count)], NAMES)
         assert chart.to_dict(validate=True) == chart.to_dict(validate=False)
 
 
@@ -99,4 +99,4 @@ def test_what_does_not_fit_is_refused_in_words():
     with pytest.raises(BadInput, match="no query 2"):
         heatmap(HALF, NAMES, query=2)
     with pytest.raises(BadInput, match="4 maps"):
-        heatmaps([ArrayMap(HALF)] * 4, NAMES)
+        heatmap([ArrayMap(HALF)] * 4, NAMES)

@@ -12,7 +12,7 @@ st.title("Architectures", anchor=False)
 table = support.table()
 counts = table["verdict"].value_counts()
 st.markdown(
-    f"Every text architecture of transformers {support.measured()['transformers']}: "
+    f"Every text architecture of transformers {support.read_record()['transformers']}: "
     f"**{counts['exact']} are shown exactly**, {counts['refused']} are refused by name, and "
     f"{counts['could not be built']} could not be tried."
 )

@@ -6,8 +6,8 @@ import pytest
 import attnviz
 from attnviz.detectors import head_grid
 from attnviz.interventions import Ablate
-from attnviz.models.planted import PLANTED
 from tests import tiny
+from tests.planted_heads import PLANTED
 
 
 @pytest.fixture(scope="module")

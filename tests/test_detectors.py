@@ -14,9 +14,9 @@ from attnviz.detectors.row_sums import DEALS, _dealt
 from attnviz.heads import head as head_module
 from attnviz.heads.softmax import weigh
 from attnviz.interventions import Ablate, HideKeys, Permute
-from attnviz.models.planted import PLANTED
 from attnviz.tokens import Token
 from tests import tiny
+from tests.planted_heads import PLANTED
 
 KINDS = {
     "previous_token": "previous-token",

@@ -56,7 +56,7 @@ def test_the_examples_of_the_readme_run(smollm2, capsys):
 
 def test_the_readme_counts_architectures_as_the_sweep_did():
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    verdicts = [row["verdict"] for row in support.measured()["architectures"]]
+    verdicts = [row["verdict"] for row in support.read_record()["architectures"]]
     counts = {verdict: verdicts.count(verdict) for verdict in support.VERDICTS}
     assert f"of the {len(verdicts)} text models" in text
     assert f"{counts['exact']} are shown exactly, {counts['refused']} are refused" in text

@@ -9,11 +9,15 @@ import pytest
 
 from attnviz.tokens import tokenize
 from dashboard.compare import other_side
+from dashboard.compare.other_side import Other
 from dashboard.how_it_works import toy
+from dashboard.how_it_works.toy import Toy
 from dashboard.server.host import Host
 from dashboard.session import selection
-from dashboard.session.selection import Ignored, Selection
+from dashboard.session.link_fields import Ignored, read_fields, write_fields
+from dashboard.session.selection import Selection
 from dashboard.what_if import experiment
+from dashboard.what_if.experiment import Experiment
 from dashboard.widgets import text_place
 from tests import fixtures_tokenizers as small
 
@@ -94,7 +98,7 @@ def test_any_text_travels_in_a_link_and_comes_back_as_it_was():
     chance = random.Random("travels")
     for _ in range(TEXTS):
         chosen = Selection(text=text_of(chance), layer=3)
-        address = urlencode(selection.write(chosen))
+        address = urlencode(selection.write_selection(chosen))
         assert address.isascii() and not set("<>\"' \n") & set(address)
         back, ignored = read_page(parse_qs(address, keep_blank_values=True))
         assert back == chosen and not ignored, ascii(chosen.text)
@@ -104,20 +108,30 @@ def test_any_text_travels_in_a_link_and_comes_back_as_it_was():
 
 
 def read_page(params):
-    return selection.read(
+    return selection.read_selection(
         params, max_characters=60_000, folders=False, allows=Host(models=("lab/*",)).allows
     )
 
 
-def read_other(params):
-    return other_side.read(params, max_characters=60_000, folders=False)
+def reader_of(kind, fields):
+    def read(params):
+        found, ignored = read_fields(params, fields)
+        return kind(**found), ignored
+
+    return read
 
 
+SIDE = other_side.fields_of_side(max_characters=60_000, folders=False)
+read_other = reader_of(Other, SIDE)
 PAGES = {
-    "all pages": (selection.NAMES, read_page, selection.write),
-    "what if": (experiment.NAMES, experiment.read, experiment.write),
-    "how it works": (toy.NAMES, toy.read, toy.write),
-    "compare": (other_side.NAMES, read_other, other_side.write),
+    "all pages": (selection.NAMES, read_page, selection.write_selection),
+    "what if": (
+        tuple(experiment.FIELDS),
+        reader_of(Experiment, experiment.FIELDS),
+        experiment.write_experiment,
+    ),
+    "how it works": (tuple(toy.FIELDS), reader_of(Toy, toy.FIELDS), toy.write_toy),
+    "compare": (tuple(SIDE), read_other, lambda other: write_fields(other, Other(), SIDE)),
 }
 MARK = "zqz"
 VALUES = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import ByT5Tokenizer
 
 from attnviz.errors import BadInput
-from attnviz.tokens import Token, tokenize, tokens_of_ids, visible
+from attnviz.tokens import Token, make_visible, tokenize, tokens_of_ids
 from tests import fixtures_tokenizers as small
 
 BYTE_LEVEL = small.byte_level_bpe()
@@ -225,7 +225,7 @@ def test_spans_hold_where_the_tokenizer_composes_letters_and_trims_spaces():
     ],
 )
 def test_the_unseen_is_made_visible(text, label):
-    assert visible(text) == label
+    assert make_visible(text) == label
 
 
 def test_bytes_that_are_no_text_are_named():

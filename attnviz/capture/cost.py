@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput, UnsupportedModel
-from attnviz.models.loaded import count, describe, first
+from attnviz.models.loaded import describe_model, read_count
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -70,7 +70,7 @@ def estimate(model: Any, tokens: int = 1024) -> Estimate:
     from attnviz.capture.expected import attention_blocks
 
     shell = _shell(model)
-    info = describe(shell, name="", revision="")
+    info = describe_model(shell, name="", revision="")
     blocks = attention_blocks(shell, info.kind)
     if not (blocks and info.heads):
         raise UnsupportedModel(
@@ -99,14 +99,14 @@ def _shell(model: Any) -> "Module":
         return model.hf
     cls: Any
     if isinstance(model, PreTrainedConfig):
-        config, cls = model, architecture.model_class(model)
+        config, cls = model, architecture.find_model_class(model)
     else:
-        origin = source.resolve(model)
-        if origin.entry is not None and origin.entry.wheel is None:
-            return planted.build()
-        config, cls = architecture.check(_raw_config(origin))
+        origin = source.find_source(model)
+        if origin.is_planted:
+            return planted.build_model()
+        config, cls = architecture.check_config(_raw_config(origin))
     with torch.device("meta"):
-        return cls._from_config(config, attn_implementation=architecture.attention_of(cls))
+        return cls._from_config(config, attn_implementation=architecture.choose_attention(cls))
 
 
 def _raw_config(origin: "Source") -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _raw_config(origin: "Source") -> dict[str, Any]:
     if origin.folder is not None:
         return checkpoint.read_config(origin.folder)
     assert origin.repo is not None
-    return hub.config(origin.repo)
+    return hub.read_config(origin.repo)
 
 
 def _floats_a_token(config: Any, info: "ModelInfo") -> int:
@@ -129,10 +129,10 @@ def _floats_a_token(config: Any, info: "ModelInfo") -> int:
 def _head_sizes(config: Any, info: "ModelInfo") -> tuple[int, int]:
     """(d_k, d_v) of one head; the largest, where layers differ."""
     text = config.get_text_config()
-    whole = count(first(text, "hidden_size", "d_model", "n_embd")) // info.heads
-    size = count(first(text, "head_dim", "d_kv")) or whole
-    value = count(first(text, "v_head_dim")) or size
-    return count(first(text, "qk_head_dim")) or size, value
+    whole = read_count(text, "hidden_size", "d_model", "n_embd") // info.heads
+    size = read_count(text, "head_dim", "d_kv") or whole
+    value = read_count(text, "v_head_dim") or size
+    return read_count(text, "qk_head_dim") or size, value
 
 
 def _products(shell: "Module", info: "ModelInfo", blocks: int, tokens: int) -> float:

@@ -1,6 +1,5 @@
 """How many attention blocks a model has, by its own config."""
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -8,15 +7,16 @@ from transformers import PreTrainedConfig
 
 from attnviz.capture.row_chunks import runs
 from attnviz.errors import UnsupportedModel
+from attnviz.models.architecture import WITHOUT_ATTENTION
 
 _WITHOUT_SOFTMAX = ("linear", "mamba", "recurrent", "conv", "rwkv", "ssm")
-_ATTENTION = re.compile("[Aa]ttention|[Aa]ttn|MLA$")
-_NOT_ATTENTION = {"rwkv", "fnet"}
-"""Model types with a part that is called attention, or stands in its place, and has no softmax."""
 
 
 def refuse_without_attention(hf: Any) -> None:
-    """Raise where the model itself says that there is no softmax attention to be shown."""
+    """Raise where the model's own config says that there is no softmax attention to be shown.
+
+    What a class is called says nothing: of any other model the recorders find out.
+    """
     config, name = hf.config, type(hf).__name__
     if getattr(config, "attention_type", None) == "block_sparse":
         raise UnsupportedModel(
@@ -25,9 +25,8 @@ def refuse_without_attention(hf: Any) -> None:
             "another attention for good.",
             todo="Load it with attention_type='original_full'.",
         )
-    named = any(_ATTENTION.search(type(module).__name__) for module in hf.modules())
     kinds = _kinds(config.get_text_config())
-    if config.model_type in _NOT_ATTENTION or not named or (kinds and not any(_softmax(kinds))):
+    if config.model_type in WITHOUT_ATTENTION or (kinds and not any(_softmax(kinds))):
         raise UnsupportedModel(
             what=f"{name} has no attention weights.",
             why="Its layers mix tokens without softmax attention.",

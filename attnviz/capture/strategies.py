@@ -109,6 +109,13 @@ def _try_all(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> Way:
 def _try(way: Way, hf: nn.Module, kind: str, few: dict[str, Tensor], usual: Tensor) -> Way:
     recording, seen = way.record(hf, kind, outputs, few)
     expected, found = attention_blocks(hf, kind), len(recording.calls)
+    if found == 0 < expected:
+        raise UnsupportedModel(
+            what=f"No attention was recognised in {type(hf).__name__}.",
+            why="Nothing in its forward pass was seen to take a softmax over tokens and to mix "
+            "values with it.",
+            todo="Choose a model with softmax attention; if this one has it, report it.",
+        )
     if found != expected:
         raise _unseen(hf, _miscount(found, expected))
     change = _change(seen, usual)

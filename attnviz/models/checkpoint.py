@@ -70,9 +70,9 @@ def read_json(path: Path) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise ModelRefused(
-            f"The model's {path.name} cannot be read.",
-            "It is not a JSON object, so the file is damaged or is something else.",
-            "Download or save the model again.",
+            what=f"The model's {path.name} cannot be read.",
+            why="It is not a JSON object, so the file is damaged or is something else.",
+            todo="Download or save the model again.",
         )
     return value
 
@@ -91,45 +91,40 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def adapter_refusal() -> UnsupportedModel:
     return UnsupportedModel(
-        "This is an adapter, or a model with an adapter beside it.",
-        "An adapter changes the weights of another model, which it names.",
-        "Merge the adapter into its model, save the result, and load that.",
+        what="This is an adapter, or a model with an adapter beside it.",
+        why="An adapter changes the weights of another model, which it names.",
+        todo="Merge the adapter into its model, save the result, and load that.",
     )
 
 
 def no_config() -> UnsupportedModel:
     return UnsupportedModel(
-        "This holds no model that transformers can read.",
-        f"There is no {CONFIG} in it.",
-        f"Choose a model that was saved for transformers, with {CONFIG} and safetensors.",
+        what="This holds no model that transformers can read.",
+        why=f"There is no {CONFIG} in it.",
+        todo=f"Choose a model that was saved for transformers, with {CONFIG} and safetensors.",
     )
 
 
-def scrub(config: Any) -> Any:
+def scrub_config(config: Any) -> Any:
     """A copy of a config without the keys that a loader would obey, at any depth."""
-    return _without(config, lambda key: key in _INSTRUCTIONS)
+    return _drop_keys(config, lambda key: key in _INSTRUCTIONS)
 
 
 def scrub_tokenizer(config: Any) -> Any:
     """The same of a tokenizer's config, without file names either: they may lead anywhere."""
-    return _without(config, lambda key: key in _INSTRUCTIONS or bool(_PATHS.fullmatch(key)))
+    return _drop_keys(config, lambda key: key in _INSTRUCTIONS or bool(_PATHS.fullmatch(key)))
 
 
-def _without(config: Any, unwanted: Callable[[str], bool]) -> Any:
+def _drop_keys(config: Any, unwanted: Callable[[str], bool]) -> Any:
     if isinstance(config, dict):
         kept = (key for key in config if not unwanted(key))
-        return {key: _without(config[key], unwanted) for key in kept}
+        return {key: _drop_keys(config[key], unwanted) for key in kept}
     if isinstance(config, list):
-        return [_without(value, unwanted) for value in config]
+        return [_drop_keys(value, unwanted) for value in config]
     return config
 
 
-def carries_code(config: dict[str, Any]) -> bool:
-    """Whether a config asks for code of its own."""
-    return bool(config.get("auto_map"))
-
-
-def weight_files(names: set[str]) -> list[str] | None:
+def choose_weights(names: set[str]) -> list[str] | None:
     """The weights to use among a checkpoint's file names, None if an index names them.
 
     Raises ModelRefused where the weights are there as pickles only, or not at all.
@@ -140,44 +135,44 @@ def weight_files(names: set[str]) -> list[str] | None:
         return None
     if any(Path(name).suffix in _PICKLES for name in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            "They are stored as pickles, which can run code when opened; attnviz reads "
+            what="This model's weights are refused.",
+            why="They are stored as pickles, which can run code when opened; attnviz reads "
             "safetensors only.",
-            "Look for a copy in safetensors, or save it so with save_pretrained.",
+            todo="Look for a copy in safetensors, or save it so with save_pretrained.",
         )
     if any(Path(name).suffix == ".gguf" for name in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            "They are in GGUF files; attnviz reads safetensors only.",
-            "Load the original model that the GGUF files were made from.",
+            what="This model's weights are refused.",
+            why="They are in GGUF files; attnviz reads safetensors only.",
+            todo="Load the original model that the GGUF files were made from.",
         )
     raise ModelRefused(
-        "This model has no weights that attnviz can read.",
-        f"There is neither {WEIGHTS} nor {INDEX} in it.",
-        "Choose a model saved in safetensors.",
+        what="This model has no weights that attnviz can read.",
+        why=f"There is neither {WEIGHTS} nor {INDEX} in it.",
+        todo="Choose a model saved in safetensors.",
     )
 
 
-def shards(index: dict[str, Any]) -> list[str]:
+def list_shards(index: dict[str, Any]) -> list[str]:
     """The file names in a weights index. Raises ModelRefused if one is more than a name."""
     weight_map = index.get("weight_map")
     values = set(weight_map.values()) if isinstance(weight_map, dict) else set()
     names = sorted(str(value) for value in values)
     if not names or any(Path(n).name != n or Path(n).suffix != ".safetensors" for n in names):
         raise ModelRefused(
-            "This model's weights are refused.",
-            f"{INDEX} does not name safetensors files of the same folder.",
-            "Download or save the model again.",
+            what="This model's weights are refused.",
+            why=f"{INDEX} does not name safetensors files of the same folder.",
+            todo="Download or save the model again.",
         )
     return names
 
 
-def present_weights(folder: Path) -> list[str]:
+def check_weights(folder: Path) -> list[str]:
     """The weight files of a folder, each checked to be there and to be safetensors."""
     names = {path.name for path in folder.iterdir()}
-    files = weight_files(names)
+    files = choose_weights(names)
     if files is None:
-        files = shards(read_json(folder / INDEX))
+        files = list_shards(read_json(folder / INDEX))
     for name in files:
         _check_safetensors(folder / name)
     return files
@@ -198,9 +193,9 @@ def _check_safetensors(path: Path) -> None:
         whole = False
     if not whole:
         raise ModelRefused(
-            f"The weights file {path.name} is missing, cut short or damaged.",
-            "Its size is not what its own header says.",
-            "Download or save the model again.",
+            what=f"The weights file {path.name} is missing, cut short or damaged.",
+            why="Its size is not what its own header says.",
+            todo="Download or save the model again.",
         )
 
 
@@ -210,23 +205,23 @@ def is_data(name: str) -> bool:
 
 
 @contextmanager
-def safe_view(folder: Path, config: dict[str, Any]) -> Iterator[Path]:
+def open_safe_view(folder: Path, config: dict[str, Any]) -> Iterator[Path]:
     """A temporary folder with the harmless files of a checkpoint, for transformers to read.
 
     Weights are mapped into memory from the linked files, so they outlive the view.
     """
-    weights = present_weights(folder)
+    weights = check_weights(folder)
     with tempfile.TemporaryDirectory(prefix="attnviz-view-") as temporary:
         view = Path(temporary)
         for path in folder.iterdir():
             if path.is_file() and is_data(path.name):
-                _link(path, view / path.name)
+                _link_file(path, view / path.name)
         for name in weights:
-            _link(folder / name, view / name)
+            _link_file(folder / name, view / name)
         if weights != [WEIGHTS]:
             index = {"metadata": {}, "weight_map": read_json(folder / INDEX)["weight_map"]}
             (view / INDEX).write_text(json.dumps(index), encoding="utf-8")
-        (view / CONFIG).write_text(json.dumps(scrub(config)), encoding="utf-8")
+        (view / CONFIG).write_text(json.dumps(scrub_config(config)), encoding="utf-8")
         for name in TOKENIZER_CONFIGS:
             if (folder / name).is_file():
                 text = json.dumps(scrub_tokenizer(read_json(folder / name)))
@@ -234,21 +229,21 @@ def safe_view(folder: Path, config: dict[str, Any]) -> Iterator[Path]:
         yield view
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_file(source: Path, target: Path) -> None:
     try:
         os.symlink(source.resolve(), target)
     except OSError:  # no right to make links
         shutil.copyfile(source, target)
 
 
-def digest(folder: Path) -> str:
-    """Sixteen hex digits that stand for a folder's config and weights, wherever it lies.
+def compute_digest(folder: Path) -> str:
+    """Sixteen hex digits that identify a folder's config and weights, wherever the folder is.
 
     Of each weights file its size, its header and samples from end to end are read: enough to tell
     one training from another, and as quick for a large model as for a small one.
     """
     sha = hashlib.sha256((folder / CONFIG).read_bytes())
-    for name in present_weights(folder):
+    for name in check_weights(folder):
         size = (folder / name).stat().st_size
         sha.update(f"{name}:{size}:".encode())
         with (folder / name).open("rb") as file:

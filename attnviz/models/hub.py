@@ -2,22 +2,29 @@
 
 Files go to the Hub library's own cache, so a model that another program fetched is found there,
 and one that was fetched before loads without a network.
+
+Each file is asked for by itself, not all with `snapshot_download`: that lists the repository
+without a time limit, so a Hub that stops answering would hold a load for ever. Nor does it notice
+that a file in the cache was cut short.
 """
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import HfApi, hf_hub_url, try_to_load_from_cache
+from huggingface_hub.utils import tqdm
+
 from attnviz.errors import ModelNotFound, ModelRefused, TooLarge
 from attnviz.models import checkpoint
+from attnviz.models.cache import require_space
 from attnviz.models.hub_faults import is_unreachable, plain_errors
-
-Progress = Callable[[str, float | None], None]
+from attnviz.models.progress import Progress, ignore_progress
 
 _LARGEST_DATA_FILE = 100_000_000  # a tokenizer is smaller; some repositories keep data sets beside
 _TIMEOUT = 10.0  # seconds; left alone, the library waits for an answer for ever
-_SPARE = 64 * 1024 * 1024
+
+Sizes = Mapping[str, int | None]  # name of a file -> its bytes, None where the Hub does not say
 
 
 def download(
@@ -36,13 +43,11 @@ def download(
 
     Raises ModelNotFound, ModelRefused, TooLarge or UnsupportedModel.
     """
-    from huggingface_hub import HfApi
-
     api = HfApi(library_name="attnviz")
     cache = str(Path(cache_dir).expanduser() / "hub") if cache_dir else None
     progress("Asking the Hub for the model", None)
-    with plain_errors(repo, revision):
-        folder = _snapshot(repo, revision, cache)
+    with plain_errors(repo):
+        folder = _find_snapshot(repo, revision, cache)
         if folder is not None and folder.name == revision and _is_whole(folder):
             return folder, folder.name  # a commit does not change: nothing to ask
         try:
@@ -50,62 +55,61 @@ def download(
         except Exception as error:
             if folder is None or not is_unreachable(error):
                 raise
-            return _cached_folder(folder), folder.name
-        commit = str(info.sha)
-        files = info.siblings or []
+            _require_weights(folder)
+            return folder, folder.name
+        commit, files = str(info.sha), info.siblings or []
         sizes = {file.rfilename: file.size for file in files if "/" not in file.rfilename}
-        folder = _snapshot(repo, commit, cache)
-        if folder is not None and _is_whole(folder) and _has_sizes(folder, sizes):
-            return folder, commit
         _require_config(sizes)
 
-        def get(name: str, bar: Any = None, at: str | None = commit, anew: bool = False) -> Path:
-            path = api.hf_hub_download(
-                repo,
-                name,
-                revision=at,
-                cache_dir=cache,
-                tqdm_class=bar or _Quiet,
-                force_download=anew,
-            )
-            return Path(path)
+        def fetch(name: str, bar: type[tqdm] | None = None) -> Path:
+            bar = bar or _make_bar(ignore_progress, 0, 1)
+            options: Any = {"revision": commit, "cache_dir": cache, "tqdm_class": bar}
+            path = Path(api.hf_hub_download(repo, name, **options))
+            if _is_damaged(path, sizes):  # since it was fetched: a disk may have lost some of it
+                path = Path(api.hf_hub_download(repo, name, force_download=True, **options))
+            return path
 
-        get(checkpoint.CONFIG, at=revision)  # by its name, so that the cache learns the name
-        config = get(checkpoint.CONFIG)
-        if _is_damaged(config, sizes):  # damaged since it was fetched
-            config = get(checkpoint.CONFIG, anew=True)
-        folder = config.parent
+        config = fetch(checkpoint.CONFIG)
+        if folder is None or folder.name != commit:
+            # By its name, so that the cache knows which commit the name stands for.
+            api.hf_hub_download(repo, checkpoint.CONFIG, revision=revision, cache_dir=cache)
         check(checkpoint.read_json(config))
-        weights = checkpoint.weight_files(set(sizes))
+        weights = checkpoint.choose_weights(set(sizes))
         if weights is None:
-            index = get(checkpoint.INDEX)
-            if _is_damaged(index, sizes):
-                index = get(checkpoint.INDEX, anew=True)
-            weights = checkpoint.shards(checkpoint.read_json(index))
-        sizes |= _unlisted(api, repo, commit, sizes, weights)
+            weights = checkpoint.list_shards(checkpoint.read_json(fetch(checkpoint.INDEX)))
+        sizes |= _ask_sizes(api, repo, commit, [n for n in weights if sizes.get(n, 0) is None])
         _check_bytes([sizes.get(name, 0) for name in weights], max_bytes)
-        _fetch(get, _wanted(sizes, weights), progress, folder)
+        folder = config.parent
+        missing = {
+            name: size or 0
+            for name, size in _choose_files(sizes, weights).items()
+            if not (folder / name).exists() or _is_damaged(folder / name, sizes)
+        }
+        done, needed = 0, sum(missing.values())
+        if needed:
+            require_space(folder, needed, setting="HF_HOME")
+        for name, size in missing.items():
+            fetch(name, _make_bar(progress, done, needed))
+            done += size
+        if missing:
+            progress("Downloading the model", 1.0)
     return folder, commit
 
 
-def config(repo: str) -> dict[str, Any]:
+def read_config(repo: str) -> dict[str, Any]:
     """A repository's raw config, and nothing else of it.
 
     Raises ModelNotFound or ModelRefused.
     """
-    from huggingface_hub import HfApi
-
-    with plain_errors(repo, None):
+    with plain_errors(repo):
         path = HfApi(library_name="attnviz").hf_hub_download(repo, checkpoint.CONFIG)
     return checkpoint.read_json(Path(path))
 
 
-def _snapshot(repo: str, revision: str | None, cache: str | None) -> Path | None:
+def _find_snapshot(repo: str, revision: str | None, cache: str | None) -> Path | None:
     """The folder of the cache with this revision's config, None if it is not there."""
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(repo, checkpoint.CONFIG, cache_dir=cache, revision=revision)
-    return Path(found).parent if isinstance(found, str) else None
+    path = try_to_load_from_cache(repo, checkpoint.CONFIG, cache_dir=cache, revision=revision)
+    return Path(path).parent if isinstance(path, str) else None
 
 
 def _is_whole(folder: Path) -> bool:
@@ -117,54 +121,43 @@ def _is_whole(folder: Path) -> bool:
     try:
         checkpoint.read_json(folder / checkpoint.CONFIG)
         checkpoint.read_json(folder / "tokenizer.json")
-        return bool(checkpoint.present_weights(folder))
+        return bool(checkpoint.check_weights(folder))
     except (ModelRefused, OSError):
         return False
 
 
-def _has_sizes(folder: Path, sizes: dict[str, int | None]) -> bool:
-    """Whether every file in a folder is as long as the Hub says: a disk may have lost some."""
-    return not any(_is_damaged(folder / name, sizes) for name in sizes)
-
-
-def _is_damaged(path: Path, sizes: dict[str, int | None]) -> bool:
+def _is_damaged(path: Path, sizes: Sizes) -> bool:
     """Whether a file that is there is not as long as the Hub says, where it says so."""
-    return sizes[path.name] is not None and _size(path) not in (None, sizes[path.name])
+    size = sizes.get(path.name)
+    return size is not None and path.exists() and path.stat().st_size != size
 
 
-def _cached_folder(folder: Path) -> Path:
-    """What an earlier run left in the cache, if its weights are whole."""
+def _require_weights(folder: Path) -> None:
+    """Raise ModelNotFound unless the weights that an earlier run left in the cache are whole."""
     try:
-        checkpoint.present_weights(folder)
+        checkpoint.check_weights(folder)
     except ModelRefused:
         raise ModelNotFound(
-            "The model is here in part only.",
-            "An earlier download was not finished, and the Hub cannot be reached now.",
-            "Try again when there is a network.",
+            what="The model is here in part only.",
+            why="An earlier download was not finished, and the Hub cannot be reached now.",
+            todo="Try again when there is a network.",
         ) from None
-    return folder
 
 
-def _require_config(sizes: dict[str, int | None]) -> None:
+def _require_config(sizes: Sizes) -> None:
     if "adapter_config.json" in sizes:
         raise checkpoint.adapter_refusal()
     if checkpoint.CONFIG not in sizes:
         raise checkpoint.no_config()
 
 
-def _unlisted(
-    api: Any, repo: str, commit: str, sizes: dict[str, int | None], weights: list[str]
-) -> dict[str, int | None]:
-    """The bytes of weights whose size the Hub's list leaves out, as the files' own headers say;
+def _ask_sizes(api: HfApi, repo: str, commit: str, names: list[str]) -> dict[str, int | None]:
+    """The bytes of files whose size the Hub's list leaves out, as the files' own headers say;
     None where they do not either."""
-    from huggingface_hub import hf_hub_url
-
-    found = {}
-    for name in weights:
-        if name in sizes and sizes[name] is None:
-            url = hf_hub_url(repo, name, revision=commit, endpoint=api.endpoint)
-            found[name] = api.get_hf_file_metadata(url=url, timeout=_TIMEOUT).size
-    return found
+    urls = {name: hf_hub_url(repo, name, revision=commit, endpoint=api.endpoint) for name in names}
+    return {
+        name: api.get_hf_file_metadata(url=url, timeout=_TIMEOUT).size for name, url in urls.items()
+    }
 
 
 def _check_bytes(weights: list[int | None], limit: int | None) -> None:
@@ -172,99 +165,54 @@ def _check_bytes(weights: list[int | None], limit: int | None) -> None:
         return
     if None in weights:
         raise ModelRefused(
-            "The size of this model's weights is not known.",
-            f"The Hub does not say it, and the limit here is {limit / 1e6:,.0f} MB.",
-            "Choose another model, or run attnviz on a machine of your own.",
+            what="The size of this model's weights is not known.",
+            why=f"The Hub does not say it, and the limit here is {limit / 1e6:,.0f} MB.",
+            todo="Choose another model, or run attnviz on a machine of your own.",
         )
     size = sum(known or 0 for known in weights)
     if size > limit:
         raise TooLarge(
-            f"This model's weights take {size / 1e6:,.0f} MB.",
-            f"The limit here is {limit / 1e6:,.0f} MB.",
-            "Choose a smaller model, or run attnviz where there is more memory.",
+            what=f"This model's weights take {size / 1e6:,.0f} MB.",
+            why=f"The limit here is {limit / 1e6:,.0f} MB.",
+            todo="Choose a smaller model, or run attnviz where there is more memory.",
         )
 
 
-def _wanted(sizes: dict[str, int | None], weights: list[str]) -> dict[str, int | None]:
-    """Name -> bytes of the files to have, the weights last: whole weights mean a whole model."""
+def _choose_files(sizes: Sizes, weights: list[str]) -> Sizes:
+    """The files to have, the weights last: whole weights mean a whole model."""
     missing = [name for name in weights if name not in sizes]
     if missing:
         raise ModelRefused(
-            "This model's weights are not complete.",
-            f"Its index names {len(missing)} files that the repository does not have.",
-            "Choose another revision or another model.",
+            what="This model's weights are not complete.",
+            why=f"Its index names {len(missing)} files that the repository does not have.",
+            todo="Choose another revision or another model.",
         )
     data = [
         name
         for name, size in sizes.items()
-        if checkpoint.is_data(name) and (size or 0) <= _LARGEST_DATA_FILE
+        if (checkpoint.is_data(name) and (size or 0) <= _LARGEST_DATA_FILE)
+        or name in checkpoint.TOKENIZER_CONFIGS
     ]
-    data += [name for name in checkpoint.TOKENIZER_CONFIGS if name in sizes]
     return {name: sizes[name] for name in [*data, *weights]}
 
 
-def _fetch(get: Any, wanted: dict[str, int | None], progress: Progress, folder: Path) -> None:
-    left = {
-        name: size or 0
-        for name, size in wanted.items()
-        if not (folder / name).exists() or _is_damaged(folder / name, wanted)
-    }
-    needed = sum(left.values())
-    free = shutil.disk_usage(folder).free
-    if needed and needed + _SPARE > free:
-        raise TooLarge(
-            "The model does not fit on the disk.",
-            f"It needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free.",
-            "Free some space, or set HF_HOME to a folder on another disk.",
-        )
-    done = 0
-    for name, size in left.items():
-        damaged = (folder / name).exists()
-        get(name, _bar(progress, done, needed), anew=damaged)
-        done += size
-    progress("Downloading the model", 1.0)
+def _make_bar(progress: Progress, done: int, total: int) -> type[tqdm]:
+    """A progress bar for one file, drawn nowhere, that reports the fraction of all files."""
 
-
-def _size(path: Path) -> int | None:
-    return path.stat().st_size if path.exists() else None
-
-
-class _Quiet:
-    """What the Hub library asks of a progress bar, showing nothing."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.update(kwargs.get("initial") or 0)
-
-    def __enter__(self) -> "_Quiet":
-        return self
-
-    def __exit__(self, *args: Any) -> None:
-        pass
-
-    def update(self, n: float | None = 1) -> None:
-        pass
-
-    def update_transfer(self, n: float | None = 1) -> None:
-        pass
-
-    def set_postfix_str(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def set_transfer_postfix_str(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-def _bar(progress: Progress, done: int, total: int) -> type[_Quiet]:
-    """A progress bar for one file that reports the fraction of all files."""
-
-    class Bar(_Quiet):
-        seen = 0.0
+    class Bar(tqdm):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs | {"disable": True})
 
         def update(self, n: float | None = 1) -> None:
-            self.seen += n or 0
-            progress("Downloading the model", min((done + self.seen) / max(total, 1), 1.0))
+            self.n += n or 0
+            progress("Downloading the model", min((done + self.n) / max(total, 1), 1.0))
+
+        # With these two the library makes one bar a file, of bytes written, not a second one of
+        # bytes received.
+        def update_transfer(self, n: float | None = 1) -> None:
+            pass
+
+        def set_transfer_postfix_str(self, *args: Any, **kwargs: Any) -> None:
+            pass
 
     return Bar

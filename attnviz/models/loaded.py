@@ -54,20 +54,20 @@ class LoadedModel:
         )
 
 
-def describe(hf: Any, *, name: str, revision: str) -> ModelInfo:
+def describe_model(hf: Any, *, name: str, revision: str) -> ModelInfo:
     """The facts of a transformers model, read off the object without changing it."""
     config = hf.config
-    kind = kind_of(hf)
-    text = _text_config(config)
-    heads = _heads(text, kind)
-    positions, hard = _positions(hf, text)
+    kind = find_kind(hf)
+    text = _find_text_config(config)
+    heads = _count_heads(text, kind)
+    positions, hard = _find_positions(hf, text)
     return ModelInfo(
         name=name,
         revision=revision,
         dtype=str(hf.dtype).removeprefix("torch."),
-        layers=_layers(text, kind),
+        layers=_count_layers(text, kind),
         heads=heads,
-        kv_heads=_kv_heads(text, heads),
+        kv_heads=_count_kv_heads(text, heads),
         kind=kind,
         parameters=sum(parameter.numel() for parameter in hf.parameters()),
         attention=str(getattr(text, "_attn_implementation", None) or "eager"),
@@ -77,7 +77,7 @@ def describe(hf: Any, *, name: str, revision: str) -> ModelInfo:
     )
 
 
-def kind_of(hf: Any) -> str:
+def find_kind(hf: Any) -> str:
     """ "decoder", "encoder" or "encoder-decoder": who may look at whom in this object."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
@@ -101,7 +101,7 @@ def kind_of(hf: Any) -> str:
     return "decoder" if generates and model_type not in MASKED else "encoder"
 
 
-def _text_config(config: Any) -> Any:
+def _find_text_config(config: Any) -> Any:
     """The part of a config that speaks of the text, and of its decoder where there are two."""
     if not config.is_encoder_decoder:
         return config.get_text_config()
@@ -109,7 +109,7 @@ def _text_config(config: Any) -> Any:
     return part if hasattr(part, "model_type") else config
 
 
-def first(config: Any, *names: str) -> Any:
+def _first_setting(config: Any, *names: str) -> Any:
     """The first of these settings that a config has; a list where its layers differ."""
     for name in names:
         try:
@@ -121,34 +121,35 @@ def first(config: Any, *names: str) -> Any:
     return None
 
 
-def count(value: Any) -> int:
-    """A count that some families give per layer: then the largest."""
+def read_count(config: Any, *names: str) -> int:
+    """The first of these settings that a config has, 0 if none: the largest where layers differ."""
+    value = _first_setting(config, *names)
     if isinstance(value, list | tuple):
         return max((int(item) for item in value), default=0)
     return int(value or 0)
 
 
-def _layers(config: Any, kind: str) -> int:
+def _count_layers(config: Any, kind: str) -> int:
     if kind != "encoder":
-        return count(first(config, "decoder_layers", "num_decoder_layers", "num_hidden_layers"))
-    return count(first(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers"))
+        return read_count(config, "decoder_layers", "num_decoder_layers", "num_hidden_layers")
+    return read_count(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
 
 
-def _heads(config: Any, kind: str) -> int:
+def _count_heads(config: Any, kind: str) -> int:
     if kind != "encoder":
-        return count(first(config, "decoder_attention_heads", "num_attention_heads", "num_heads"))
-    return count(first(config, "num_attention_heads", "n_head", "n_heads", "num_heads"))
+        return read_count(config, "decoder_attention_heads", "num_attention_heads", "num_heads")
+    return read_count(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
 
 
-def _kv_heads(config: Any, heads: int) -> int:
+def _count_kv_heads(config: Any, heads: int) -> int:
     if getattr(config, "multi_query", False) and not getattr(
         config, "new_decoder_architecture", False
     ):
         return 1  # Falcon and GPT-BigCode say it with a flag
-    return count(first(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads")) or heads
+    return read_count(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads") or heads
 
 
-def _positions(hf: Any, config: Any) -> tuple[int | None, bool]:
+def _find_positions(hf: Any, config: Any) -> tuple[int | None, bool]:
     """The longest text, and whether a longer one fails."""
     tables = [
         length
@@ -161,7 +162,7 @@ def _positions(hf: Any, config: Any) -> tuple[int | None, bool]:
         # Some models cut their positions from a ready-made row that may be the shorter one.
         rows = [b.shape[-1] for name, b in buffers.items() if name.endswith("position_ids")]
         return min(tables + rows), True
-    limit = first(config, "max_position_embeddings", "n_positions", "max_seq_len", "n_ctx")
+    limit = _first_setting(config, "max_position_embeddings", "n_positions", "max_seq_len", "n_ctx")
     longest = int(limit) if isinstance(limit, int) and limit > 0 else None
     return longest, config.model_type == "mpt"  # its position bias is built for one length
 

@@ -1,4 +1,4 @@
-"""Placement: on which devices the parts of a model lie, where accelerate has spread them.
+"""Placement: on which devices the parts of a model are, where accelerate has spread them.
 
 A model that is larger than one device has hooks on its modules that bring weights to where they
 are used and take them away again; in between, what is kept in memory or on disk has no numbers.

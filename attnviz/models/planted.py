@@ -43,14 +43,6 @@ predecessor, and repeats of the first token share their weight between positions
 
 from typing import Any
 
-PLANTED: dict[tuple[int, int], str] = {
-    (0, 0): "previous-token",
-    (0, 1): "duplicate-token",
-    (0, 2): "uniform",
-    (1, 0): "induction",
-    (1, 1): "first-token",
-    (1, 2): "uniform",
-}
 REVISION = "planted-1"  # raise it when a weight changes
 
 POSITIONS = 512
@@ -83,7 +75,7 @@ def build_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary, merges = _vocabulary()
+    vocabulary, merges = _build_vocabulary()
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
@@ -97,7 +89,7 @@ def build_tokenizer() -> Any:
     )
 
 
-def _vocabulary() -> tuple[dict[str, int], list[tuple[str, str]]]:
+def _build_vocabulary() -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Token -> id, and the merges: each word grows letter by letter from its space."""
     from tokenizers import pre_tokenizers
 
@@ -115,12 +107,12 @@ def _vocabulary() -> tuple[dict[str, int], list[tuple[str, str]]]:
     return vocabulary, merges
 
 
-def build() -> Any:
+def build_model() -> Any:
     """The model, in float32 and evaluation mode, with the fast attention kernel chosen."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    vocabulary, _ = _vocabulary()
+    vocabulary, _ = _build_vocabulary()
     config = GPT2Config(
         vocab_size=len(vocabulary),
         n_positions=POSITIONS,
@@ -144,27 +136,27 @@ def build() -> Any:
             # The model will divide the products by this; the list above has them after that.
             block.attn.c_attn.weight[:, :WIDTH] *= HEAD_WIDTH**0.5
         # Ones on the stream: token, place and first/later; then previous; then next.
-        _undo(model.transformer.h[0].ln_1, ones=7)
-        _undo(model.transformer.h[1].ln_1, ones=10, faint=2)
-        _undo(model.transformer.ln_f, ones=13, faint=3)
+        _undo_norm(model.transformer.h[0].ln_1, ones=7)
+        _undo_norm(model.transformer.h[1].ln_1, ones=10, faint=2)
+        _undo_norm(model.transformer.ln_f, ones=13, faint=3)
     return model
 
 
 def _write_embeddings(model: Any) -> None:
     tokens, places = model.transformer.wte.weight, model.transformer.wpe.weight
     for token in range(len(tokens)):
-        marks = _hands(token, with_start=True)
+        marks = _mark_clocks(token, with_start=True)
         if token == 0:
             marks = [23, 48, 74]  # the start token's own mark, last on each clock
         tokens[token, [TOKEN.start + mark for mark in marks]] = 1.0
         if token != 0:
             model.lm_head.weight[token, [NEXT.start + mark for mark in marks]] = 5.0
     for place in range(POSITIONS):
-        places[place, [PLACE.start + mark for mark in _hands(place, with_start=False)]] = 1.0
+        places[place, [PLACE.start + mark for mark in _mark_clocks(place, with_start=False)]] = 1.0
         places[place, FIRST if place == 0 else LATER] = 1.0
 
 
-def _hands(number: int, *, with_start: bool) -> list[int]:
+def _mark_clocks(number: int, *, with_start: bool) -> list[int]:
     """Where the three hands stand, counted through all the clocks."""
     marks, start = [], 0
     for hours in _CLOCKS:
@@ -176,7 +168,7 @@ def _hands(number: int, *, with_start: bool) -> list[int]:
 def _write_layer_0(block: Any) -> None:
     import torch
 
-    query, key, value, out = _parts(block, 0)  # previous-token
+    query, key, value, out = _slice_head(block, 0)  # previous-token
     back = torch.zeros(72, 72)
     start = 0
     for hours in _CLOCKS:
@@ -188,12 +180,12 @@ def _write_layer_0(block: Any) -> None:
     value[TOKEN, :75] = torch.eye(75)
     out[:75, PREVIOUS] = torch.eye(75)
 
-    query, key, value, out = _parts(block, 1)  # duplicate-token
+    query, key, value, out = _slice_head(block, 1)  # duplicate-token
     query[TOKEN, :75] = 16.0 * torch.eye(75)
     key[TOKEN, :75] = torch.eye(75)
     query[PLACE, 75:147] = -8.0 * torch.eye(72)
     key[PLACE, 75:147] = torch.eye(72)
-    _seek_first(query, key, 147, 32.0)
+    _write_seek_first(query, key, 147, 32.0)
     value[TOKEN, :75] = torch.eye(75)
     out[:75, SEEN] = _FAINT * torch.eye(75)
 
@@ -203,15 +195,15 @@ def _write_layer_0(block: Any) -> None:
 def _write_layer_1(block: Any) -> None:
     import torch
 
-    query, key, value, out = _parts(block, 0)  # induction
+    query, key, value, out = _slice_head(block, 0)  # induction
     query[TOKEN, :75] = 12.0 * torch.eye(75)
     key[PREVIOUS, :75] = torch.eye(75)
-    _seek_first(query, key, 75, 24.0)
+    _write_seek_first(query, key, 75, 24.0)
     value[TOKEN, :75] = torch.eye(75)
     out[:75, NEXT] = torch.eye(75)
 
-    query, key, value, out = _parts(block, 1)  # first-token, with little to say there
-    _seek_first(query, key, 0, 10.0)
+    query, key, value, out = _slice_head(block, 1)  # first-token, with little to say there
+    _write_seek_first(query, key, 0, 10.0)
     value[FIRST, 0], value[LATER, 0] = 0.02, 1.0
     out[0, SPARE] = 1.0
 
@@ -221,18 +213,18 @@ def _write_layer_1(block: Any) -> None:
 def _write_uniform(block: Any) -> None:
     import torch
 
-    _, _, value, out = _parts(block, 2)
+    _, _, value, out = _slice_head(block, 2)
     value[TOKEN, :75] = torch.eye(75)
     out[:75, BAG] = _FAINT * torch.eye(75)
 
 
-def _seek_first(query: Any, key: Any, channel: int, score: float) -> None:
+def _write_seek_first(query: Any, key: Any, channel: int, score: float) -> None:
     """Give position 0 as a key the same score for every query."""
     query[[FIRST, LATER], channel] = score  # one of the two is 1 at every position
     key[FIRST, channel] = 1.0
 
 
-def _parts(block: Any, head: int) -> tuple[Any, Any, Any, Any]:
+def _slice_head(block: Any, head: int) -> tuple[Any, Any, Any, Any]:
     """One head's W_Q, W_K, W_V (stream, channel) and W_O (channel, stream), for writing."""
     weight = block.attn.c_attn.weight
     columns = [
@@ -248,7 +240,7 @@ def _parts(block: Any, head: int) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _undo(norm: Any, *, ones: int, faint: int = 0) -> None:
+def _undo_norm(norm: Any, *, ones: int, faint: int = 0) -> None:
     """Set a layer norm's gain and bias so that it leaves vectors of this make-up as they are.
 
     A vector has `ones` entries of 1, and `faint` codes of three entries of 0.1.

@@ -34,8 +34,13 @@ class Source:
     repo: str | None = None
     folder: Path | None = None
 
+    @property
+    def is_planted(self) -> bool:
+        """Whether code writes the model, so that there is nothing to fetch."""
+        return self.entry is not None and self.entry.wheel is None
 
-def resolve(name: str | Path, *, allow_folders: bool = True) -> Source:
+
+def find_source(name: str | Path, *, allow_folders: bool = True) -> Source:
     """The source that a name stands for.
 
     A catalog name wins. A `pathlib.Path`, a text that begins with `/`, `./`, `../` or `~/`, and
@@ -46,23 +51,25 @@ def resolve(name: str | Path, *, allow_folders: bool = True) -> Source:
     then the disk is not looked at, so the answer is the same whether or not the path exists.
     Raises ModelNotFound if a folder is meant and none is there.
 
-    >>> resolve(" smollm2-135m ").entry.layers
+    >>> find_source(" smollm2-135m ").entry.layers
     30
-    >>> resolve("openai-community/gpt2").repo
+    >>> find_source("openai-community/gpt2").repo
     'openai-community/gpt2'
     """
     if isinstance(name, Path):
-        return _folder(name) if allow_folders else _refuse()
+        return _find_folder(name) if allow_folders else _refuse_name()
     if not isinstance(name, str):
-        raise BadInput("This is not a model name.", "A name is a text or a path.", _TODO)
+        raise BadInput(
+            what="This is not a model name.", why="A name is a text or a path.", todo=_TODO
+        )
     name = name.strip()
     if name in CATALOG:
         return Source(name, entry=CATALOG[name])
-    if allow_folders and _reads_as_folder(name):
-        return _folder(Path(name).expanduser())
+    if allow_folders and _looks_like_folder(name):
+        return _find_folder(Path(name).expanduser())
     if _is_hub_id(name):
         return Source(name, repo=name)
-    return _refuse()
+    return _refuse_name()
 
 
 def check_revision(revision: str | None) -> None:
@@ -71,13 +78,13 @@ def check_revision(revision: str | None) -> None:
         return
     if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
         raise BadInput(
-            "This is not a revision.",
-            "A revision is the name of a branch or tag, or a commit hash.",
-            'Leave it out for the newest one, or give a name such as "main".',
+            what="This is not a revision.",
+            why="A revision is the name of a branch or tag, or a commit hash.",
+            todo='Leave it out for the newest one, or give a name such as "main".',
         )
 
 
-def _reads_as_folder(name: str) -> bool:
+def _looks_like_folder(name: str) -> bool:
     if "\0" in name or "://" in name:
         return False
     return name.startswith(("/", "./", "../", "~/")) or ("/" in name and _is_folder(Path(name)))
@@ -95,12 +102,12 @@ def _is_hub_id(name: str) -> bool:
     )
 
 
-def _folder(path: Path) -> Source:
+def _find_folder(path: Path) -> Source:
     if not _is_folder(path):
         raise ModelNotFound(
-            "There is no such model folder.",
-            "The name reads as a folder, and no folder is there.",
-            "Check the path: it must lead to a folder that holds config.json and the weights.",
+            what="There is no such model folder.",
+            why="The name reads as a folder, and no folder is there.",
+            todo="Check the path: it must lead to a folder that holds config.json and the weights.",
         )
     return Source(path.resolve().name or "folder", folder=path.resolve())
 
@@ -112,10 +119,10 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _refuse() -> Source:
+def _refuse_name() -> Source:
     # One message for every refused form, so that it tells nothing about this machine's disk.
     raise BadInput(
-        "This is not a model name that attnviz can use.",
-        "A name is letters, digits, dots, dashes and underscores, with at most one slash.",
-        _TODO,
+        what="This is not a model name that attnviz can use.",
+        why="A name is letters, digits, dots, dashes and underscores, with at most one slash.",
+        todo=_TODO,
     )

@@ -16,7 +16,7 @@ VERDICTS = {
 
 
 @cache
-def measured() -> dict[str, Any]:
+def read_record() -> dict[str, Any]:
     """The generated table, with the version of transformers it was made with."""
     return json.loads(files("attnviz.models").joinpath("support.json").read_text("utf-8"))
 
@@ -26,7 +26,7 @@ def table() -> "pd.DataFrame":
     that can be seen, whether contributions reach the block's output, and why not."""
     import pandas as pd
 
-    rows = measured()["architectures"]
+    rows = read_record()["architectures"]
     return pd.DataFrame(
         {
             "model type": [row["model_type"] for row in rows],

@@ -35,12 +35,12 @@ def _find(
 ) -> Findings:
     from attnviz.capture.forward import capture
     from attnviz.detectors import profile
-    from attnviz.tokens import cut
+    from attnviz.tokens import shorten_text
 
     if text.problem:
         raise BadInput(what=text.problem)
     own = model.info.max_positions if model.info.hard_positions else None
-    source = cut(model.tokenizer, text.text, min(max_tokens, own or max_tokens))
+    source = shorten_text(model.tokenizer, text.text, min(max_tokens, own or max_tokens))
     captured = capture(model, source)
     profiles, examples = {}, {}
     written = model.info.kind == "encoder-decoder"  # the decoder reads what the model wrote

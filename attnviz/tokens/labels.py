@@ -1,8 +1,8 @@
 """Labels: what a picture shows for a token, with nothing in it invisible.
 
-A label is a faithful spelling. Characters that would not be seen, or that would change how the
-rest is read, stand as signs or code points, and so do the signs themselves when a text really
-holds them. A plain space inside a label is always ours; a space of the text is `␣`.
+A label spells its token exactly. Characters that nobody sees, or that change how the rest is read,
+become signs or code points, and so do the signs themselves where a text holds them. A plain space
+in a label is always ours; a space of the text is `␣`.
 """
 
 import unicodedata
@@ -14,21 +14,21 @@ _CARRIER = "◌"  # what a combining mark sits on when its letter is in another 
 _OURS = frozenset([SPACE, TAB, NEWLINE, SPECIAL, _CARRIER, "⟨", "⟩", "\ufffd"])
 # Marks and letters by category, and blank on every screen.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-# Newer emoji than this Python's tables know are still drawn by the reader's browser.
+# Newer emoji than this Python's tables know are still drawn by the copied's browser.
 _PICTURES = range(0x1F000, 0x1FB00)
 _INVISIBLE = frozenset(["Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"])
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """The text with every unseen character made visible.
 
     Space, tab and newline become `␣`, `⇥` and `↵`. Other controls, zero-width characters,
     direction overrides, unusual spaces, private and unassigned characters and U+FFFD become
     `⟨U+200B⟩`. A combining mark without its letter sits on `◌`.
 
-    >>> visible("a\\tb c")
+    >>> make_visible("a\\tb c")
     'a⇥b␣c'
-    >>> visible("\\u202eabc")
+    >>> make_visible("\\u202eabc")
     '⟨U+202E⟩abc'
     """
     shown, carried = [], False
@@ -59,41 +59,41 @@ def _needs_code_point(character: str, category: str) -> bool:
     return category in _INVISIBLE
 
 
-def labels_of_bytes(pieces: Sequence[bytes]) -> list[str]:
-    """Labels of neighbouring tokens that together spell UTF-8: one label a piece.
+def label_bytes(spellings: Sequence[bytes]) -> list[str]:
+    """Labels of neighbouring tokens that together spell UTF-8: one for each token's bytes.
 
-    A character that several tokens share is named in each, with its part: `😀 1/4`. Bytes that
-    are no UTF-8 are given as `⟨0xF0⟩`. An empty piece has the label `⟨empty⟩`.
+    A character that several tokens share stands in each label, with its part: `😀 1/4`. Bytes
+    that are no UTF-8 become `⟨0xF0⟩`, and no bytes at all `⟨empty⟩`.
 
-    >>> labels_of_bytes([b"hi", b" \\xf0\\x9f", b"\\x98\\x80"])
+    >>> label_bytes([b"hi", b" \\xf0\\x9f", b"\\x98\\x80"])
     ['hi', '␣ 😀 1/2', '😀 2/2']
     """
     starts, total = [], 0
-    for piece in pieces:
+    for spelling in spellings:
         starts.append(total)
-        total += len(piece)
-    chunks: list[list[tuple[str, bool]]] = [[] for _ in pieces]  # (text, is it a finished spelling)
+        total += len(spelling)
+    chunks: list[list[tuple[str, bool]]] = [[] for _ in spellings]  # (text, is it finished)
     owner = 0
-    data = b"".join(pieces)
-    for start, end, character in characters_of(data):
-        while starts[owner] + len(pieces[owner]) <= start:
+    data = b"".join(spellings)
+    for start, end, character in split_characters(data):
+        while starts[owner] + len(spellings[owner]) <= start:
             owner += 1
         if character is None:
             chunks[owner].append((f"⟨0x{data[start]:02X}⟩", True))
             continue
         last = owner
-        while starts[last] + len(pieces[last]) < end:
+        while starts[last] + len(spellings[last]) < end:
             last += 1
-        sharing = [index for index in range(owner, last + 1) if pieces[index]]
+        sharing = [index for index in range(owner, last + 1) if spellings[index]]
         if len(sharing) == 1:
             chunks[owner].append((character, False))
             continue
         for part, index in enumerate(sharing, start=1):
-            chunks[index].append((f"{visible(character)} {part}/{len(sharing)}", True))
-    return [_join(chunk) for chunk in chunks]
+            chunks[index].append((f"{make_visible(character)} {part}/{len(sharing)}", True))
+    return [_join_chunks(chunk) for chunk in chunks]
 
 
-def characters_of(data: bytes) -> list[tuple[int, int, str | None]]:
+def split_characters(data: bytes) -> list[tuple[int, int, str | None]]:
     """Every character of UTF-8 bytes as (first byte, byte after, character).
 
     A byte that belongs to no character has None in the third place.
@@ -112,7 +112,7 @@ def characters_of(data: bytes) -> list[tuple[int, int, str | None]]:
     return found
 
 
-def _join(chunks: list[tuple[str, bool]]) -> str:
+def _join_chunks(chunks: list[tuple[str, bool]]) -> str:
     """Whole characters run together; a part of a character stands apart by a plain space."""
     words: list[str] = []
     plain = ""
@@ -121,9 +121,9 @@ def _join(chunks: list[tuple[str, bool]]) -> str:
             plain += text
             continue
         if plain:
-            words.append(visible(plain))
+            words.append(make_visible(plain))
             plain = ""
         words.append(text)
     if plain:
-        words.append(visible(plain))
+        words.append(make_visible(plain))
     return " ".join(words) or "⟨empty⟩"

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from attnviz.errors import BadInput
-from attnviz.tokens.notes import notes_on
-from attnviz.tokens.spans import place
+from attnviz.tokens.notes import write_notes
+from attnviz.tokens.spans import find_spans
 from attnviz.tokens.token import Token, TokenizedText
-from attnviz.tokens.token_parts import Span, mark_special, parts_of, tokens_from
-from attnviz.tokens.tokenizer_copy import Reader, reader_of
+from attnviz.tokens.token_drafts import Span, draft_tokens, finish_tokens, mark_special_tokens
+from attnviz.tokens.tokenizer_copy import TokenizerCopy, get_copy
 
 
 def tokenize(
@@ -43,21 +43,21 @@ def tokenize(
     [('the', 0, 3), ('cat', 4, 7)]
     """
     texts = [text] if text_pair is None else [text, text_pair]
-    _refuse(tokenizer, texts, max_characters)
-    reader = reader_of(tokenizer)
+    _check_texts(tokenizer, texts, max_characters)
+    copied = get_copy(tokenizer)
     options: dict[str, Any] = {"add_special_tokens": add_special_tokens}
     if split_special_tokens:  # left out otherwise: the tokenizer's own setting is the default
         options["split_special_tokens"] = True
-    encoding = reader.encode(text, text_pair, **options)
+    encoding = copied.encode(text, text_pair, **options)
     inputs = {name: list(row) for name, row in encoding.items() if name != "offset_mapping"}
     ids = inputs["input_ids"]
-    sequences, offsets = _own_places(reader, encoding, ids)
-    parts = parts_of(reader, ids, sequences, offsets)
+    sequences, offsets = _read_offsets(copied, encoding, ids)
+    drafts = draft_tokens(copied, ids, sequences, offsets)
     for number, source in enumerate(texts):
-        place(reader, [part for part in parts if part.sequence == number], source)
-    mark_special(reader, parts)
-    notes = notes_on(reader, parts, texts, split=split_special_tokens)
-    return TokenizedText(tokens_from(reader, parts), inputs, notes)
+        find_spans(copied, [draft for draft in drafts if draft.sequence == number], source)
+    mark_special_tokens(copied, drafts)
+    notes = write_notes(copied, drafts, texts, split=split_special_tokens)
+    return TokenizedText(finish_tokens(copied, drafts), inputs, notes)
 
 
 def tokens_of_ids(tokenizer: Any, ids: Sequence[int]) -> list[Token]:
@@ -74,14 +74,30 @@ def tokens_of_ids(tokenizer: Any, ids: Sequence[int]) -> list[Token]:
             Token(token_id, "", f"id {token_id}", position, None, None, special=False)
             for position, token_id in enumerate(numbers)
         ]
-    reader = reader_of(tokenizer)
+    copied = get_copy(tokenizer)
     nowhere: list[None] = [None] * len(numbers)
-    parts = parts_of(reader, numbers, nowhere, nowhere)
-    mark_special(reader, parts)
-    return tokens_from(reader, parts)
+    drafts = draft_tokens(copied, numbers, nowhere, nowhere)
+    mark_special_tokens(copied, drafts)
+    return finish_tokens(copied, drafts)
 
 
-def _refuse(tokenizer: Any, texts: Sequence[Any], max_characters: int | None) -> None:
+def shorten_text(tokenizer: Any, text: str, limit: int, **options: Any) -> str:
+    """The longest beginning of the text that has at most `limit` tokens when it is tokenised by
+    itself: what a token stands for may depend on what follows it.
+
+    options: add_special_tokens and split_special_tokens of `tokenize`.
+    """
+    while True:
+        tokens = tokenize(tokenizer, text, **options).tokens
+        over = len(tokens) - limit
+        if over <= 0 or not text:
+            return text
+        ends = [token.end for token in tokens if not token.special and token.end]
+        kept = [end for end in ends[: len(ends) - over] if end < len(text)]
+        text = text[: max(kept, default=0)]
+
+
+def _check_texts(tokenizer: Any, texts: Sequence[Any], max_characters: int | None) -> None:
     if not all(isinstance(text, str) for text in texts):
         raise BadInput(
             what="The text is not a string.",
@@ -109,14 +125,14 @@ def _refuse(tokenizer: Any, texts: Sequence[Any], max_characters: int | None) ->
         )
 
 
-def _own_places(
-    reader: Reader, encoding: Any, ids: Sequence[int]
+def _read_offsets(
+    copied: TokenizerCopy, encoding: Any, ids: Sequence[int]
 ) -> tuple[list[int | None], list[Span | None]]:
-    """Of each token, the text it came from and the tokenizer's own offsets there."""
-    if reader.fast:
+    """For each token, the text it came from and the tokenizer's own offsets in that text."""
+    if copied.fast:
         offsets = [(int(start), int(end)) for start, end in encoding["offset_mapping"]]
         return list(encoding.sequence_ids(0)), list(offsets)
-    # A slow tokenizer does not tell what it added: take the control tokens at the two ends.
-    plain = [i for i, token in enumerate(ids) if token not in reader.special - {reader.unknown}]
+    # A slow tokenizer does not say what it added: assume the control tokens at the two ends.
+    plain = [i for i, token in enumerate(ids) if token not in copied.special - {copied.unknown}]
     inside = range(plain[0], plain[-1] + 1) if plain else range(0)
     return [0 if i in inside else None for i in range(len(ids))], [None] * len(ids)

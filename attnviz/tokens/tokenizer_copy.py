@@ -1,8 +1,8 @@
-"""Reader: a private copy of somebody's tokenizer, to read text with.
+"""TokenizerCopy: a private copy of somebody's tokenizer, to read text with.
 
 A call of a transformers tokenizer may switch truncation, padding and the reading of control
 tokens on the shared object, and two threads doing so at once end in "Already borrowed". So the
-shared tokenizer is only looked at; every text is read by a copy, one text at a time.
+shared tokenizer is never called; a copy reads every text, one text at a time.
 """
 
 import copy
@@ -13,17 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from attnviz.tokens.vocabulary_pieces import Spelling, spelling_of
+from attnviz.tokens.vocabulary_pieces import Spelling, detect_spelling
 
 _Result = TypeVar("_Result")
 
 
 @dataclass
-class Reader:
-    """A tokenizer that is ours to call, and what is known of its vocabulary.
+class TokenizerCopy:
+    """A tokenizer that only we call, and what is known of its vocabulary.
 
     added: the literal of every added token by id. special: ids of control tokens.
     unknown: the id of the unknown token. unknown_is_control: that id has another role as well.
+    state: the settings it was copied with.
     """
 
     tokenizer: Any
@@ -43,12 +44,12 @@ class Reader:
         with self.lock:
             return self.tokenizer(text, pair, verbose=False, **options)
 
-    def pieces(self, ids: Sequence[int]) -> list[str | None]:
+    def read_pieces(self, ids: Sequence[int]) -> list[str | None]:
         """The vocabulary's entry of each id; None for an id it does not have."""
         with self.lock:
-            return [self._piece(token_id) for token_id in ids]
+            return [self._read_piece(token_id) for token_id in ids]
 
-    def _piece(self, token_id: int) -> str | None:
+    def _read_piece(self, token_id: int) -> str | None:
         try:
             piece = self.tokenizer.convert_ids_to_tokens(token_id)
         except (IndexError, KeyError, OverflowError, ValueError):
@@ -57,32 +58,32 @@ class Reader:
 
 
 _ROLES = ("bos", "eos", "sep", "cls", "pad", "mask")
-_readers: "weakref.WeakKeyDictionary[Any, Reader]" = weakref.WeakKeyDictionary()
-_making = threading.Lock()
+_copies: "weakref.WeakKeyDictionary[Any, TokenizerCopy]" = weakref.WeakKeyDictionary()
+_making_copy = threading.Lock()
 
 
-def reader_of(tokenizer: Any) -> Reader:
-    """The reader of a tokenizer, made anew when the tokenizer was changed since."""
-    with _making:
-        state = _steadily(lambda: _state(tokenizer))
-        known = _readers.get(tokenizer)
+def get_copy(tokenizer: Any) -> TokenizerCopy:
+    """The copy of a tokenizer; a new one where the tokenizer was changed since the last."""
+    with _making_copy:
+        state = _retry_while_borrowed(lambda: _read_state(tokenizer))
+        known = _copies.get(tokenizer)
         if known is None or known.state != state:
-            known = _steadily(lambda: _make(tokenizer, state))
-            _readers[tokenizer] = known
+            known = _retry_while_borrowed(lambda: _make_copy(tokenizer, state))
+            _copies[tokenizer] = known
         return known
 
 
-def _make(tokenizer: Any, state: tuple[Any, ...]) -> Reader:
+def _make_copy(tokenizer: Any, state: tuple[Any, ...]) -> TokenizerCopy:
     fast = bool(getattr(tokenizer, "is_fast", False))
     # A slow tokenizer holds no switches that a call would move, and not all can be copied.
     own = copy.deepcopy(tokenizer) if fast else tokenizer
     entries = getattr(own, "added_tokens_decoder", None) or {}
     unknown = getattr(own, "unk_token_id", None)
     special = {token_id for token_id, token in entries.items() if token.special}
-    return Reader(
+    return TokenizerCopy(
         tokenizer=own,
         fast=fast,
-        spelling=spelling_of(own),
+        spelling=detect_spelling(own),
         added={token_id: str(token.content) for token_id, token in entries.items()},
         special=frozenset(special | set(getattr(own, "all_special_ids", ()))),
         unknown=unknown,
@@ -91,8 +92,8 @@ def _make(tokenizer: Any, state: tuple[Any, ...]) -> Reader:
     )
 
 
-def _state(tokenizer: Any) -> tuple[Any, ...]:
-    """What would change how the tokenizer reads a text, cheaply compared."""
+def _read_state(tokenizer: Any) -> tuple[Any, ...]:
+    """Everything that changes how the tokenizer reads a text, quick to compare."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     settings: tuple[Any, ...] = (
         tuple(getattr(tokenizer, "all_special_ids", ())),
@@ -110,8 +111,8 @@ def _state(tokenizer: Any) -> tuple[Any, ...]:
     )
 
 
-def _steadily(look: Callable[[], _Result]) -> _Result:
-    """Look at a tokenizer that another thread may be changing: wait until it is free."""
+def _retry_while_borrowed(look: Callable[[], _Result]) -> _Result:
+    """The result of `look`, called again while another thread is changing the tokenizer."""
     deadline = time.monotonic() + 10
     while True:
         try:

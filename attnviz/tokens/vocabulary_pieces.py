@@ -1,4 +1,4 @@
-"""Pieces: how a tokenizer's vocabulary spells text, read back to bytes.
+"""Vocabulary pieces: how the entries of a tokenizer's vocabulary spell text, as bytes.
 
 Vocabularies do not hold text. Byte-level ones write each byte as a printable letter (a space is
 `Ġ`), SentencePiece ones write a space as `▁` and a lone byte as `<0xF0>`, WordPiece ones mark a
@@ -18,7 +18,7 @@ def _byte_alphabet() -> dict[str, int]:
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     letters = {chr(byte): byte for byte in printable}
     others = (byte for byte in range(256) if byte not in printable)
-    return letters | {chr(256 + place): byte for place, byte in enumerate(others)}
+    return letters | {chr(256 + index): byte for index, byte in enumerate(others)}
 
 
 _ALPHABET = _byte_alphabet()
@@ -39,8 +39,8 @@ class Spelling:
     space: str = "▁"
     word_end: str = ""
 
-    def bytes_of(self, piece: str) -> bytes | None:
-        """The bytes a piece spells; None where the vocabulary does not tell."""
+    def decode_piece(self, piece: str) -> bytes | None:
+        """The bytes that a piece spells; None where the vocabulary does not say."""
         if self.kind == "bytes":
             core = piece.removesuffix(self.word_end) if self.word_end else piece
             if all(letter in _ALPHABET for letter in core):
@@ -55,41 +55,41 @@ class Spelling:
         return None
 
 
-def spelling_of(tokenizer: Any) -> Spelling:
+def detect_spelling(tokenizer: Any) -> Spelling:
     """The spelling of a transformers tokenizer, fast or slow, from its own settings."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        return _spelling_of_slow(tokenizer)
-    parts = _settings(backend)
+        return _detect_slow_spelling(tokenizer)
+    steps = _list_steps(backend)
     word_end = getattr(backend.model, "end_of_word_suffix", None) or ""
-    if any(part.get("type") == "ByteLevel" for part in parts):
+    if any(step.get("type") == "ByteLevel" for step in steps):
         return Spelling("bytes", word_end=word_end)
-    for part in parts:
-        if part.get("type") == "Metaspace":
-            return Spelling("metaspace", space=part.get("replacement", "▁"))
-        if part.get("type") == "Replace" and part.get("content") == "▁":
+    for step in steps:
+        if step.get("type") == "Metaspace":
+            return Spelling("metaspace", space=step.get("replacement", "▁"))
+        if step.get("type") == "Replace" and step.get("content") == "▁":
             return Spelling("metaspace")
-    if any(part.get("type") == "ByteFallback" for part in parts):
+    if any(step.get("type") == "ByteFallback" for step in steps):
         return Spelling("metaspace")
     return Spelling("plain")
 
 
-def _settings(backend: Any) -> list[dict[str, Any]]:
+def _list_steps(backend: Any) -> list[dict[str, Any]]:
     """Every step of the backend's normalizer, pre-tokenizer and decoder, nested ones flattened."""
     waiting: list[Any] = []
     for step in (backend.normalizer, backend.pre_tokenizer, backend.decoder):
         if step is not None:
             waiting.append(json.loads(step.__getstate__()))
-    found = []
+    steps = []
     while waiting:
         step = waiting.pop(0)
-        found.append(step)
+        steps.append(step)
         for inner in ("normalizers", "pretokenizers", "decoders"):
             waiting.extend(step.get(inner) or [])
-    return found
+    return steps
 
 
-def _spelling_of_slow(tokenizer: Any) -> Spelling:
+def _detect_slow_spelling(tokenizer: Any) -> Spelling:
     if getattr(tokenizer, "byte_decoder", None):
         return Spelling("bytes")
     if hasattr(tokenizer, "_utf_vocab_size"):

@@ -12,7 +12,7 @@ def architectures(verdict: str, *, link: str) -> "View":
     from attnviz.models import support
 
     table = support.table()
-    made = support.measured()["transformers"]
+    made = support.read_record()["transformers"]
     kept, script = table, "from attnviz.models import support\n\ntable = support.table()\n"
     if verdict != "all":
         kept = table[table["verdict"] == verdict]

@@ -27,7 +27,7 @@ def kept(
     kept, nor is anything where two models fit. own: makes it stand alone before it is kept."""
     if backend.HOST.max_models > 1:
         return make()
-    found: Made = backend.store().aside(key, make, own, backend.reader())
+    found: Made = backend.store().cached(key, make, own, backend.reader())
     return found
 
 

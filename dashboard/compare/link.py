@@ -1,6 +1,6 @@
 """The second side of this session's comparison, in its own part of the address."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -8,18 +8,18 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from dashboard.compare import other_side
-from dashboard.compare.other_side import NAMES, Other, opposite
+from dashboard.compare.other_side import Other, opposite
+from dashboard.server.page_table import EXPLORE
 from dashboard.session import backend, state
+from dashboard.session.link_fields import Field, write_fields
 from dashboard.session.page_link import PageLink
-from dashboard.session.selection import LONGEST_LINK, Ignored, SettledSelection, travels
+from dashboard.session.selection import LONGEST_LINK, SettledSelection, travels
 
 _OPEN = "compare_open"
-_EXPLORE = "../pages/explore.py"
 
 
-def _read(params: Mapping[str, Sequence[str]]) -> tuple[Other, list[Ignored]]:
-    return other_side.read(
-        params,
+def _fields() -> dict[str, Field]:
+    return other_side.fields_of_side(
         max_characters=backend.MAX_CHARACTERS,
         folders=backend.FOLDERS_ALLOWED,
         allows=backend.HOST.allows,
@@ -28,10 +28,11 @@ def _read(params: Mapping[str, Sequence[str]]) -> tuple[Other, list[Ignored]]:
 
 def _write(other: Other) -> dict[str, str]:
     """A text of B's too long to stand beside A's in an address is left out."""
-    return other_side.write(other if both_travel(other) else replace(other, b_text=None))
+    other = other if both_travel(other) else replace(other, b_text=None)
+    return write_fields(other, Other(), _fields())
 
 
-_link = PageLink(NAMES, _read, _write, drawn="cmp_compare")
+_link = PageLink(Other, _fields, _write, drawn="cmp_compare")
 current, ignored, change, publish = _link.current, _link.ignored, _link.change, _link.publish
 refuse = _link.refuse
 
@@ -120,4 +121,4 @@ def measure() -> None:
 def follow() -> None:
     """Go to Explore if B was asked for there. A callback cannot go to another page by itself."""
     if st.session_state.pop(_OPEN, False):
-        st.switch_page(_EXPLORE)
+        st.switch_page(EXPLORE.path)

@@ -1,19 +1,11 @@
 """What the page of comparisons lets one choose, and how it is written in a link. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from attnviz.models.source import resolve
-from dashboard.session.selection import (
-    STACKS,
-    Ignored,
-    Selection,
-    SettledSelection,
-    one_of,
-    read_fields,
-    whole,
-)
+from dashboard.session.link_fields import Field, one_of, short_text, whole_number
+from dashboard.session.selection import STACKS, Selection, SettledSelection, model_field
 
 SHOWN = {
     "weights": "Weights",
@@ -56,7 +48,6 @@ class Other:
 
 PLACE = ("stack", "layer", "head")
 SIDE = ("b_model", "b_text", "b_stack", "b_layer", "b_head")
-NAMES = tuple(field.name for field in fields(Other))
 
 
 def opposite(a: SettledSelection, b: SettledSelection) -> dict[str, Any]:
@@ -68,45 +59,19 @@ def opposite(a: SettledSelection, b: SettledSelection) -> dict[str, Any]:
     return found | {"b_query": a.query}
 
 
-def read(
-    params: Mapping[str, Sequence[str]],
+def fields_of_side(
     *,
     max_characters: int,
     folders: bool,
     allows: Callable[[str], bool] = lambda model: True,
-) -> tuple[Other, list[Ignored]]:
-    """What a link asks for; what cannot be used is left at its default and named. allows: whether
-    a Hub id may be loaded here."""
-
-    def model(raw: str) -> str:
-        source = resolve(raw, allow_folders=folders)
-        if source.repo is not None and not allows(source.repo):
-            raise ValueError
-        return raw.strip()
-
-    def text(raw: str) -> str:
-        if len(raw) > max_characters:
-            raise ValueError
-        return raw
-
-    readers: dict[str, tuple[Callable[[str], Any], str]] = {
-        "b_model": (model, "it is no model that can be opened here"),
-        "b_text": (text, f"it is over {max_characters:,} characters"),
-        "b_stack": (one_of(STACKS), f"it is one of {', '.join(STACKS)}"),
-        "b_layer": (whole, "it is a whole number, counted from 0"),
-        "b_head": (whole, "it is a whole number, counted from 0"),
-        "b_query": (whole, "it is a token's position, counted from 0"),
-        "compare": (one_of(SHOWN), f"it is one of {', '.join(SHOWN)}"),
-    }
-    found, ignored = read_fields(params, readers)
-    return Other(**found), ignored
-
-
-def write(other: Other) -> dict[str, str]:
-    """The choices as names and values of an address, where they differ from the default."""
-    default = Other()
+) -> dict[str, Field]:
+    """How each choice is written in a link. allows: whether a Hub id may be loaded here."""
     return {
-        name: str(getattr(other, name))
-        for name in NAMES
-        if getattr(other, name) != getattr(default, name)
+        "b_model": model_field(folders, allows),
+        "b_text": short_text(max_characters),
+        "b_stack": one_of(STACKS),
+        "b_layer": whole_number(),
+        "b_head": whole_number(),
+        "b_query": whole_number("token's position"),
+        "compare": one_of(SHOWN),
     }

@@ -24,7 +24,7 @@ def shell(title: "DeltaGenerator", selection: Selection) -> "DeltaGenerator":
     stands until the new one is there.
     """
     slot = title.empty()
-    if not backend.store().holds(selection.model):
+    if not backend.store().models.holds(selection.model):
         slot.title(_name(selection.model), anchor=False)
     return slot
 

@@ -8,6 +8,7 @@ import streamlit as st
 from dashboard.heads import head_charts, head_numbers, long_heads, survey_source, views
 from dashboard.heads.head_numbers import Measured, Numbers
 from dashboard.heads.probe_texts import PROBES
+from dashboard.server.page_table import EXPLORE
 from dashboard.session import notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, picked_in
 from dashboard.session.selection import ABOVE, SORTS, VIEWS, WEIGHTS, SettledSelection
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
     from attnviz.detectors import Thumbnails
 
 _OPEN = "heads_open"
-_EXPLORE = "../pages/explore.py"
 _ROW, _TALL = 35, 430  # pixels of a row of the table, and of the table at most
 
 
 def follow() -> None:
     """Go to Explore if a head was asked for. A callback cannot go to another page by itself."""
     if st.session_state.pop(_OPEN, False):
-        st.switch_page(_EXPLORE)
+        st.switch_page(EXPLORE.path)
 
 
 def draw(selection: SettledSelection, capture: "Capture") -> None:

@@ -6,7 +6,7 @@ from dashboard.how_it_works import toy
 from dashboard.how_it_works.toy import Toy
 from dashboard.session.page_link import PageLink
 
-_link = PageLink(toy.NAMES, toy.read, toy.write, drawn="toy_depth")
+_link = PageLink(Toy, lambda: toy.FIELDS, toy.write_toy, drawn="toy_depth")
 current, ignored, change, publish = _link.current, _link.ignored, _link.change, _link.publish
 
 

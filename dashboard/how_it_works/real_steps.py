@@ -62,7 +62,7 @@ def draw(selection: Selection, toy: Toy) -> None:
 
 def _wanted(selection: Selection) -> bool:
     """A model that is here is used; another waits for a click."""
-    return backend.store().holds(selection.model) or st.session_state.get("real_asked") == (
+    return backend.store().models.holds(selection.model) or st.session_state.get("real_asked") == (
         selection.model
     )
 

@@ -1,14 +1,13 @@
 """The invented head of the page on how attention works, and how it is written in a link."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnviz.matrix_check import EXAMPLES
-from dashboard.session.selection import Ignored
+from dashboard.session.link_fields import Field, decimal, listed, one_of, write_fields
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -96,78 +95,25 @@ def _token(word: str, place: int) -> Any:
 
 # In a link
 
-NAMES = ("toy", "added", "temperature", "masked", "depth")
-_NUMBER = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,3})?")
-
-
-def read(params: Mapping[str, Sequence[str]]) -> tuple[Toy, list[Ignored]]:
-    """What a link asks for; what cannot be used is left at its default and named."""
-    fields: dict[str, Any] = {}
-    ignored = []
-    for name in NAMES:
-        given = params.get(name, ())
-        if len(given) > 1:
-            ignored.append(Ignored(name, "it is given more than once"))
-        elif given:
-            field, reader, why = _READERS[name]
-            try:
-                fields[field] = reader(given[0])
-            except ValueError:
-                ignored.append(Ignored(name, why))
-    return Toy(**fields), ignored
-
-
-def write(toy: Toy) -> dict[str, str]:
-    """The settings that differ from the start, as names and values of an address."""
-    out = {}
-    if toy.scores != START:
-        out["toy"] = ",".join(f"{score:g}" for score in toy.scores)
-    if toy.added:
-        out["added"] = f"{toy.added:g}"
-    if toy.temperature != 1:
-        out["temperature"] = f"{toy.temperature:g}"
-    if toy.masked:
-        out["masked"] = ",".join(str(place) for place in toy.masked)
-    if toy.depth != Toy().depth:
-        out["depth"] = toy.depth
-    return out
-
-
-def _number(raw: str, low: float = LOW, high: float = HIGH) -> float:
-    if not _NUMBER.fullmatch(raw) or not low <= float(raw) <= high:
-        raise ValueError
-    return round(float(raw), 1) + 0.0  # the steps of the sliders; no minus zero
-
-
-def _scores(raw: str) -> tuple[float, ...]:
-    parts = raw.split(",")
-    if len(parts) != len(START):
-        raise ValueError
-    return tuple(_number(part) for part in parts)
-
-
-def _places(raw: str) -> tuple[int, ...]:
-    parts = raw.split(",")
-    allowed = [str(place) for place in range(len(START))]
-    if len(set(parts)) < len(parts) or not set(parts) <= set(allowed):
-        raise ValueError
-    return tuple(sorted(int(part) for part in parts))
-
-
-def _depth(raw: str) -> str:
-    if raw not in DEPTHS:
-        raise ValueError
-    return raw
-
-
-_READERS: dict[str, tuple[str, Any, str]] = {
-    "toy": ("scores", _scores, f"it is three scores from {LOW:g} to {HIGH:g}, with commas between"),
-    "added": ("added", _number, f"it is a number from {LOW:g} to {HIGH:g}"),
-    "temperature": (
-        "temperature",
-        lambda raw: _number(raw, COLDEST, HOTTEST),
-        f"it is a number from {COLDEST:g} to {HOTTEST:g}",
+_SCORE = decimal(LOW, HIGH, 1, rounds=True)  # one digit: the steps of the sliders
+_PLACES = [str(place) for place in range(len(START))]
+FIELDS = {
+    "toy": listed(
+        _SCORE,
+        f"it is three scores from {LOW:g} to {HIGH:g}, with commas between",
+        count=len(START),
+        attribute="scores",
     ),
-    "masked": ("masked", _places, f"it is places from 0 to {len(START) - 1}, with commas between"),
-    "depth": ("depth", _depth, f"it is one of {', '.join(DEPTHS)}"),
+    "added": _SCORE,
+    "temperature": decimal(COLDEST, HOTTEST, 1, rounds=True),
+    "masked": listed(
+        Field(lambda raw: int(one_of(_PLACES).read(raw)), ""),
+        f"it is places from 0 to {len(START) - 1}, with commas between",
+    ),
+    "depth": one_of(DEPTHS),
 }
+
+
+def write_toy(toy: Toy) -> dict[str, str]:
+    """The settings that differ from the start, as names and values of an address."""
+    return write_fields(toy, Toy(), FIELDS)

@@ -10,7 +10,8 @@ from dashboard.misconceptions import ENTRIES
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader
 from dashboard.session import notices, page_capture, state
-from dashboard.session.selection import Ignored, SettledSelection
+from dashboard.session.link_fields import Ignored
+from dashboard.session.selection import SettledSelection
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:

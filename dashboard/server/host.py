@@ -47,7 +47,6 @@ class Host:
         max_characters: of a text, refused before a tokenizer sees it.
         max_tokens: of a text; of a longer one, pages take so many tokens from its beginning.
         longest: tokens of a text on the pages that take a long one as it is.
-        whole: those pages, by their addresses.
         max_parameters: of a model; what its files weigh is held against it too.
         memory: bytes this process may take, where that is known from elsewhere than the system.
     """
@@ -61,7 +60,6 @@ class Host:
     max_characters: int = 60_000
     max_tokens: int = 1_024
     longest: int = 8_192
-    whole: tuple[str, ...] = ("", "heads", "what-if", "compare", "check-a-matrix")
     max_parameters: int = 1_000_000_000
     memory: int | None = None
 
@@ -102,7 +100,6 @@ def read(environment: Mapping[str, str] = os.environ, place: Path = Path(__file_
         max_characters=30_000,
         max_tokens=1_024,
         longest=4_096,
-        whole=("",),  # Explore works out only what is looked at; nobody waits long behind it
         max_parameters=200_000_000,
         memory=memory,
     )

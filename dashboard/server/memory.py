@@ -15,20 +15,21 @@ _SPARE = 0.05  # of the limit, left alone
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes: `used` by this process and its container's others, which cannot be taken back, of
-    `limit`; `free` for more."""
+    """Bytes: `used` by this process and its container's others, of `limit`; `free` for more.
+    `files`: those of `used` that are files mapped into memory, such as a model's weights, which
+    the system takes out where room is short."""
 
     used: int
     limit: int
     free: int
+    files: int = 0
 
 
 def read(said: int | None = None, root: Path = Path("/")) -> Memory | None:
     """What there is now; None where the system does not say.
 
     What counts as used is the anonymous memory of the container, and the files that this process
-    has mapped: the system could take a model's file out of memory, and would have to read it
-    again for every run.
+    has mapped.
 
     Args:
         said: a limit known from elsewhere, bytes.
@@ -40,22 +41,26 @@ def read(said: int | None = None, root: Path = Path("/")) -> Memory | None:
         return None
     group_limit, group_used = _control_group(root)
     limits = [machine["MemTotal"], *(limit for limit in (said, group_limit) if limit)]
-    used = max(own["RssAnon"], group_used) + own.get("RssFile", 0) + own.get("RssShmem", 0)
+    files = own.get("RssFile", 0)
+    used = max(own["RssAnon"], group_used) + files + own.get("RssShmem", 0)
     limit = min(limits)
     free = limit - used - int(limit * _SPARE)
     if "MemAvailable" in machine:
         free = min(free, machine["MemAvailable"])
-    return Memory(used, limit, max(free, 0))
+    return Memory(used, limit, free, files)
 
 
-def too_little(what: str, needed: int, memory: Memory) -> TooLarge:
-    """The refusal of something that does not fit, with its numbers."""
-    return TooLarge(
-        what=f"There is not enough memory on this server {what}.",
-        why=f"It takes about {needed / 1e6:,.0f} MB; of {memory.limit / 1e6:,.0f} MB, "
-        f"{memory.free / 1e6:,.0f} MB are free.",
-        todo="Give a shorter text or choose a smaller model, or try again in a minute.",
-    )
+def check(what: str, needed: int, now: Memory, freed: int = 0) -> None:
+    """Raise TooLarge, with its numbers, where so many bytes do not fit: not even without the files
+    that the system can take out, and if `freed` bytes of what is held made way."""
+    free = now.free + now.files
+    if needed > free + freed:
+        raise TooLarge(
+            what=f"There is not enough memory on this server {what}.",
+            why=f"It takes about {needed / 1e6:,.0f} MB; of {now.limit / 1e6:,.0f} MB, "
+            f"{max(free, 0) / 1e6:,.0f} MB are free.",
+            todo="Give a shorter text or choose a smaller model, or try again in a minute.",
+        )
 
 
 def _control_group(root: Path) -> tuple[int | None, int]:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -13,8 +12,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from threadpoolctl import threadpool_limits
 
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
-from attnviz.models.source import resolve
-from dashboard.server import heap, host, mapped_weights, memory
+from attnviz.models.source import find_source
+from dashboard.server import heap, host, memory
+from dashboard.server.page_table import PAGES
 from dashboard.server.store import Store
 from dashboard.server.turns import Tell, silent
 from dashboard.session import waiting
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 HOST = host.read()
 MAX_CHARACTERS = HOST.max_characters
 MAX_TOKENS = HOST.max_tokens  # experiments and all heads at once still come in seconds
-LONGEST = dict.fromkeys(HOST.whole, HOST.longest)  # pages, by their address, that take all of it
-# Tokens that other pages take of a text over MAX_TOKENS, where that is fewer: each entry of these
-# runs the model again and again, a gradient among it.
-BEGINNING = {"misconceptions": 256, "how-it-works": 256}
+# By the address of a page: tokens that it takes whole; tokens that it takes from the beginning of a
+# text over MAX_TOKENS, where these are fewer.
+LONGEST = {page.address: HOST.longest for page in PAGES if page.takes_whole(HOST.hosted)}
+BEGINNING = {page.address: page.beginning for page in PAGES if page.beginning}
 SLOW = 2.0  # seconds from which the run of a long text says beforehand what it takes
 # A page may be open to strangers, and a folder is the owner's: off unless the owner says so.
 FOLDERS_ALLOWED = HOST.folders
@@ -43,6 +43,7 @@ FOLDERS_ALLOWED = HOST.folders
 # as much again, a mask of the whole text, and what a page draws from it.
 _MASK_BYTES = 6
 _PAGE_BYTES = 64 * 2**20
+_FILE_BYTES = 192 * 2**20
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
 Step = Callable[[int, int], None]
@@ -91,12 +92,12 @@ def load_model(name: str, tell: Tell) -> "LoadedModel":
 
 def _make_room() -> None:
     heap.settle()
-    store().make_room()
+    store().models.make_room()
 
 
 def check_model(name: str) -> None:
     """Raise what is wrong with a model's name, or ModelRefused where it may not be loaded here."""
-    if resolve(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
+    if find_source(name, allow_folders=FOLDERS_ALLOWED).folder is None and not HOST.allows(name):
         raise ModelRefused(
             what="This server does not load this model.",
             why="It is open to everybody, and loads the models on its list only.",
@@ -128,8 +129,6 @@ def store() -> Store:
         max_bytes=HOST.max_capture_bytes,
         size=lambda model, ask: _sizes(model, ask)[0],
         admit=_admit_run,
-        during=(lambda model: mapped_weights.sparing([model])) if HOST.hosted else nullcontext,
-        idle=mapped_weights.give_back if HOST.hosted else lambda models: None,
     )
 
 
@@ -151,22 +150,18 @@ def _admit_run(model: "LoadedModel", ask: Ask, freed: int) -> None:
     more were free."""
     now = memory.read(HOST.memory) if HOST.hosted else None
     if now is not None:
-        # Pages of the weights that were given back come in again with the run, some at a time.
-        needed = _sizes(model, ask)[1] + min(mapped_weights.absent([model]), mapped_weights.AT_ONCE)
-        if needed > now.free + freed:
-            raise memory.too_little("for this run", needed, now)
+        # The system takes the model's file out of memory where room is short, and reads it again
+        # as the run goes through it; with less than this at once, it would do nothing else.
+        needed = _sizes(model, ask)[1] + min(now.files, _FILE_BYTES)
+        memory.check("for this run", needed, now, freed)
 
 
 def _admit_model(needed: int) -> None:
     """Raise TooLarge where a model does not fit, even if all that is held makes way for it."""
     now = memory.read(HOST.memory) if HOST.hosted else None
-    if now is None:
-        return
-    held = mapped_weights.present(
-        store().making_way()
-    )  # pages that were given back free nothing more
-    if needed > now.free + held + store().nbytes:
-        raise memory.too_little("for this model", needed, now)
+    if now is not None:
+        held = sum(p.nbytes for model in store().models.making_way() for p in model.hf.parameters())
+        memory.check("for this model", needed, now, held + store().nbytes)
 
 
 def reader() -> str | None:
@@ -191,7 +186,7 @@ def _leave(session: str) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=_leave)
 def _presence(session: str) -> str:
-    store().come(session)
+    store().results.welcome(session)
     return session
 
 
@@ -338,10 +333,10 @@ def left_out(ask: Ask) -> int:
 
 def cut_text(model: "LoadedModel", ask: Ask) -> str:
     """The longest beginning of the text that stays within the limit when tokenised by itself."""
-    from attnviz.tokens import cut
+    from attnviz.tokens import shorten_text
 
     limit, _ = token_limit(model, ask.cut_to)
-    return cut(model.tokenizer, ask.text, limit, **ask.tokenizing)
+    return shorten_text(model.tokenizer, ask.text, limit, **ask.tokenizing)
 
 
 def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:

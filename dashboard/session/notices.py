@@ -21,7 +21,7 @@ from attnviz.errors import (
     TooLarge,
     UnsupportedModel,
 )
-from dashboard.session.selection import Ignored
+from dashboard.session.link_fields import Ignored
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
-from dashboard.server.store import Stopped
+from dashboard.server.model_holder import Stopped
 from dashboard.server.turns import Tell
 from dashboard.session import backend, notices, state, waiting
 from dashboard.session.selection import Selection
@@ -85,7 +85,7 @@ def beginning(selection: Selection, capture: "Capture") -> str:
 
 
 def _may_load(name: str) -> bool:
-    if backend.store().holds(name):
+    if backend.store().models.holds(name):
         # Here already, on somebody's click; a link may still not run it unasked.
         return name in CATALOG or state.has_agreed(name)
     return not state.was_stopped(name) and (name in CATALOG or state.has_agreed(name))
@@ -155,7 +155,7 @@ class _Progress:
 
     def tell(self, words: str, fraction: float | None) -> None:
         if self._bar is None:
-            here = fraction is None and backend.store().holds(self._name)
+            here = fraction is None and backend.store().models.holds(self._name)
             if here and time.monotonic() - self._started < _MOMENT:
                 return
             self._bar = self._draw()
@@ -167,7 +167,7 @@ class _Progress:
     def _draw(self) -> Callable[..., object]:
         with self._slot.container(border=True):
             entry = CATALOG.get(self._name)
-            here = backend.store().holds(self._name)
+            here = backend.store().models.holds(self._name)
             doing = "Running" if here else "Loading"
             st.text(f"{doing} {entry.title if entry else self._name}")
             bar = st.progress(0.0, text="Starting")
@@ -180,7 +180,7 @@ class _Progress:
 
 def _stop(name: str) -> None:
     state.stop(name)
-    backend.store().cancel(name)
+    backend.store().models.cancel(name)
 
 
 def _plain(words: str) -> str:

@@ -8,10 +8,9 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from dashboard.session import state
-from dashboard.session.selection import Ignored
+from dashboard.session.link_fields import Field, Ignored, read_fields
 
 Choices = TypeVar("Choices")
-Read = Callable[[Mapping[str, Sequence[str]]], tuple[Choices, list[Ignored]]]
 
 
 @dataclass
@@ -27,20 +26,21 @@ class PageLink(Generic[Choices]):
     """The choices of this session, a frozen dataclass, under names of their own in the address.
 
     Args:
-        names: ours in an address.
-        read, write: from names and values to choices, and back.
+        kind: the dataclass; without arguments, all of it at its default.
+        fields: gives the fields of our names in an address.
+        write: from choices to names and values of an address.
         drawn: the key of a widget of the page: gone from the session once another page has run.
     """
 
     def __init__(
         self,
-        names: Sequence[str],
-        read: Read[Choices],
+        kind: Callable[..., Choices],
+        fields: Callable[[], Mapping[str, Field]],
         write: Callable[[Choices], Mapping[str, str]],
         *,
         drawn: str,
     ) -> None:
-        self._names, self._read, self._write, self._drawn = names, read, write, drawn
+        self._kind, self._fields, self._write, self._drawn = kind, fields, write, drawn
 
     def current(self) -> Choices:
         """What the reader has chosen; for the page, not for callbacks.
@@ -85,7 +85,7 @@ class PageLink(Generic[Choices]):
         target = {name: [value] for name, value in self._write(session.choices).items()}
         if target != self._address():
             others = {k: st.query_params.get_all(k) for k in st.query_params}
-            ours = {k: v for k, v in others.items() if k not in self._names} | target
+            ours = {k: v for k, v in others.items() if k not in self._fields()} | target
             st.query_params.from_dict(ours)
         session.address, session.touched = target, False
 
@@ -98,5 +98,9 @@ class PageLink(Generic[Choices]):
         found: _Session[Choices] = st.session_state[key]
         return found
 
+    def _read(self, address: Mapping[str, Sequence[str]]) -> tuple[Choices, list[Ignored]]:
+        found, ignored = read_fields(address, self._fields())
+        return self._kind(**found), ignored
+
     def _address(self) -> dict[str, list[str]]:
-        return {n: st.query_params.get_all(n) for n in self._names if n in st.query_params}
+        return {n: st.query_params.get_all(n) for n in self._fields() if n in st.query_params}

@@ -1,15 +1,25 @@
 """What the reader has chosen, and how it is written in a link. Pure: no Streamlit, no model."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from attnviz.errors import AttnvizError
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL, CatalogEntry
-from attnviz.models.source import resolve
+from attnviz.models.source import find_source
+from dashboard.session.link_fields import (
+    SWITCH,
+    Field,
+    Ignored,
+    Unusable,
+    one_of,
+    read_fields,
+    read_whole,
+    short_text,
+    whole_number,
+    write_fields,
+)
 
 if TYPE_CHECKING:
     from attnviz.charts.bar_row import Order
@@ -106,14 +116,6 @@ class SettledSelection(Selection):
     query: int
 
 
-@dataclass(frozen=True)
-class Ignored:
-    """Something in a link that could not be used, and why, in fixed words."""
-
-    name: str
-    why: str
-
-
 def default_text(model: str) -> str:
     return CATALOG.get(model, CATALOG[DEFAULT_MODEL]).default_text
 
@@ -123,101 +125,72 @@ def start(model: str) -> Selection:
     return Selection(model=model, text=default_text(model))
 
 
-# Reading a link
-
-_WHOLE = re.compile(r"[0-9]{1,5}")
-
-
-def whole(raw: str) -> int:
-    if not _WHOLE.fullmatch(raw):
-        raise ValueError
-    return int(raw)
-
-
-def one_of(options: Sequence[str] | Mapping[str, Any]) -> Callable[[str], str]:
-    def read(raw: str) -> str:
-        if raw not in options:
-            raise ValueError
-        return raw
-
-    return read
-
-
-def _short(raw: str) -> str:
-    if len(raw) > LONGEST_TARGET:
-        raise ValueError
-    return raw
-
-
-def _switch(raw: str) -> bool:
-    return {"on": True, "off": False}[raw]
-
-
-def _times(raw: str) -> int:
-    if whole(raw) not in ABOVE:
-        raise ValueError
-    return int(raw)
+# In a link
 
 
 def span_of(layers: str) -> tuple[int, int]:
     """The first and the last layer of a span such as "3-9"."""
-    first, last = (whole(part) for part in layers.split("-"))
+    ends = layers.split("-")
+    if len(ends) != 2:
+        raise Unusable
+    first, last = (read_whole(end) for end in ends)
     if first > last:
-        raise ValueError
+        raise Unusable
     return first, last
 
 
-def _layers(raw: str) -> str:
+def _read_span(raw: str) -> str:
     first, last = span_of(raw)
     return f"{first}-{last}"
 
 
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "target": (_short, f"it is over {LONGEST_TARGET:,} characters"),
-    "special": (_switch, "it is on or off"),
-    "plain": (_switch, "it is on or off"),
-    "cut": (_switch, "it is on or off"),
-    "stack": (one_of(STACKS), f"it is one of {', '.join(STACKS)}"),
-    "layer": (whole, "it is a whole number, counted from 0"),
-    "head": (whole, "it is a whole number, counted from 0"),
-    "query": (whole, "it is a token's position, counted from 0"),
-    "near": (whole, "it is a token's position, counted from 0"),
-    "stage": (one_of(STAGES), f"it is one of {', '.join(STAGES)}"),
-    "by": (one_of(MEASURES), f"it is one of {', '.join(MEASURES)}"),
-    "scores": (one_of(("zero", "row")), "it is zero or row"),
-    "weights": (one_of(WEIGHTS), f"it is one of {', '.join(WEIGHTS)}"),
-    "order": (one_of(("text", "size")), "it is text or size"),
-    "grid": (one_of(GRID_MEASURES), f"it is one of {', '.join(GRID_MEASURES)}"),
-    "view": (one_of(VIEWS), f"it is one of {', '.join(VIEWS)}"),
-    "measure": (one_of(HEAD_CHOICES), f"it is one of {', '.join(HEAD_CHOICES)}"),
-    "sort": (one_of(SORTS), f"it is one of {', '.join(SORTS)}"),
-    "above": (_times, f"it is one of {', '.join(map(str, ABOVE))}"),
-    "layers": (_layers, "it is a span such as 3-9, counted from 0"),
-    "survey": (_short, f"it is over {LONGEST_TARGET:,} characters"),
+def _read_times(raw: str) -> int:
+    if read_whole(raw) not in ABOVE:
+        raise Unusable
+    return int(raw)
+
+
+def model_field(folders: bool, allows: Callable[[str], bool]) -> Field:
+    """The name of a model: of the catalog, of the Hub where `allows` says so, or a folder where
+    folders may be opened."""
+
+    def read(raw: str) -> str:
+        source = find_source(raw, allow_folders=folders)
+        if source.repo is not None and not allows(source.repo):
+            raise Unusable("it is not on the list of this server")
+        return raw.strip()
+
+    return Field(read, "it is not a model name")
+
+
+_POSITION = whole_number("token's position")
+FIELDS = {
+    "target": short_text(LONGEST_TARGET),
+    "special": SWITCH,
+    "plain": SWITCH,
+    "cut": SWITCH,
+    "stack": one_of(STACKS),
+    "layer": whole_number(),
+    "head": whole_number(),
+    "query": _POSITION,
+    "near": _POSITION,
+    "stage": one_of(STAGES),
+    "by": one_of(MEASURES),
+    "scores": Field(one_of(("zero", "row")).read, "it is zero or row"),
+    "weights": one_of(WEIGHTS),
+    "order": Field(one_of(("text", "size")).read, "it is text or size"),
+    "grid": one_of(GRID_MEASURES),
+    "view": one_of(VIEWS),
+    "measure": one_of(HEAD_CHOICES),
+    "sort": one_of(SORTS),
+    "above": Field(_read_times, f"it is one of {', '.join(map(str, ABOVE))}"),
+    "layers": Field(_read_span, "it is a span such as 3-9, counted from 0"),
+    "survey": short_text(LONGEST_TARGET),
 }
-NAMES = ("model", "text", *_READERS)
+NAMES = ("model", "text", *FIELDS)
 
 
-def read_fields(
-    params: Mapping[str, Sequence[str]], readers: Mapping[str, tuple[Callable[[str], Any], str]]
-) -> tuple[dict[str, Any], list[Ignored]]:
-    """What a link gives for some names, each with what reads it and why it could not; each may be
-    given once."""
-    found: dict[str, Any] = {}
-    ignored = []
-    for name, (reader, why) in readers.items():
-        given = params.get(name, ())
-        if len(given) > 1:
-            ignored.append(Ignored(name, "it is given more than once"))
-        elif given:
-            try:
-                found[name] = reader(given[0])
-            except (ValueError, AttnvizError):
-                ignored.append(Ignored(name, why))
-    return found, ignored
-
-
-def read(
+def read_selection(
     params: Mapping[str, Sequence[str]],
     *,
     max_characters: int,
@@ -226,46 +199,15 @@ def read(
 ) -> tuple[Selection, list[Ignored]]:
     """The selection that a link asks for, as far as its form can be judged without the model.
 
-    Each name may be given once. What cannot be used is left at its default and named. allows:
-    whether a Hub id may be loaded here.
+    What cannot be used is left at its default and named. allows: whether a Hub id may be loaded
+    here.
     """
-    ignored: list[Ignored] = []
-    once: dict[str, str] = {}
-    for name in NAMES:
-        given = params.get(name, ())
-        if len(given) > 1:
-            ignored.append(Ignored(name, "it is given more than once"))
-        elif given:
-            once[name] = given[0]
-
-    model = DEFAULT_MODEL
-    if "model" in once:
-        try:
-            source = resolve(once["model"], allow_folders=folders)
-            if source.repo is None or allows(source.repo):
-                model = once["model"].strip()
-            else:
-                ignored.append(Ignored("model", "it is not on the list of this server"))
-        except AttnvizError:
-            ignored.append(Ignored("model", "it is not a model name"))
-
-    text = default_text(model)
-    if "text" in once and len(once["text"]) <= max_characters:
-        text = once["text"]
-    elif "text" in once:
-        ignored.append(Ignored("text", f"it is over {max_characters:,} characters"))
-
-    fields: dict[str, Any] = {}
-    for name, (reader, why) in _READERS.items():
-        if name in once:
-            try:
-                fields[name] = reader(once[name])
-            except (ValueError, KeyError):
-                ignored.append(Ignored(name, why))
-    return Selection(model=model, text=text, **fields), ignored
+    first = {"model": model_field(folders, allows), "text": short_text(max_characters)}
+    found, ignored = read_fields(params, first | FIELDS)
+    return replace(start(found.get("model", DEFAULT_MODEL)), **found), ignored
 
 
-def write(selection: Selection, fitted: Selection | None = None) -> dict[str, str]:
+def write_selection(selection: Selection, fitted: SettledSelection | None = None) -> dict[str, str]:
     """The selection as names and values of an address.
 
     Nothing where all is at its default. Otherwise the model, the text and the place in it (from
@@ -277,14 +219,9 @@ def write(selection: Selection, fitted: Selection | None = None) -> dict[str, st
     out = {"model": selection.model}
     if travels(selection):
         out["text"] = selection.text
-    default = start(selection.model)
-    for name in _READERS:
-        value = getattr(selection, name)
-        if name in ("layer", "head", "query") and fitted is not None:
-            value = getattr(fitted, name)
-        if value != getattr(default, name):
-            out[name] = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
-    return out
+    if fitted is not None:
+        selection = replace(selection, layer=fitted.layer, head=fitted.head, query=fitted.query)
+    return out | write_fields(selection, start(selection.model), FIELDS)
 
 
 def travels(selection: Selection) -> bool:

@@ -16,16 +16,16 @@ import streamlit as st
 
 from attnviz.models.catalog import CATALOG
 from dashboard.session import backend
+from dashboard.session.link_fields import Ignored
 from dashboard.session.selection import (
     NAMES,
-    Ignored,
     Selection,
     SettledSelection,
     Shape,
     fit,
-    read,
+    read_selection,
     start,
-    write,
+    write_selection,
 )
 
 _KEY = "attnviz.session"
@@ -64,7 +64,7 @@ def _address() -> dict[str, list[str]]:
 def _read_link(session: _Session, address: dict[str, list[str]]) -> None:
     session.selection, session.ignored = session.bare, []
     if address:
-        session.selection, session.ignored = read(
+        session.selection, session.ignored = read_selection(
             address,
             max_characters=backend.MAX_CHARACTERS,
             folders=backend.FOLDERS_ALLOWED,
@@ -252,8 +252,8 @@ def publish() -> None:
 def _written(session: _Session) -> dict[str, str]:
     drawn, chosen = session.fitted, session.selection
     if drawn is None or (drawn.model, drawn.text) != (chosen.model, chosen.text):
-        return write(chosen)
-    return write(chosen, replace(drawn, query=_query(chosen, drawn)))
+        return write_selection(chosen)
+    return write_selection(chosen, replace(drawn, query=_query(chosen, drawn)))
 
 
 def _query(chosen: Selection, drawn: SettledSelection) -> int:
@@ -269,7 +269,7 @@ def written() -> dict[str, str]:
     if drawn is not None and (drawn.model, drawn.text) == (chosen.model, chosen.text):
         query = _query(chosen, drawn)
         chosen = replace(chosen, layer=drawn.layer, head=drawn.head, query=query)
-    return write(chosen)
+    return write_selection(chosen)
 
 
 def link() -> str:

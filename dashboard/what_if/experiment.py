@@ -1,11 +1,8 @@
 """What the page of what-ifs lets one choose, and how it is written in a link. Pure."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
-from dashboard.session.selection import Ignored, one_of, read_fields, whole
+from dashboard.session.link_fields import decimal, one_of, whole_number, write_fields
 
 CHANGES = {
     "hide": "Hide a key",
@@ -74,52 +71,23 @@ class Experiment:
     sweep: str = "zero"
 
 
-NAMES = tuple(field.name for field in fields(Experiment))
-_NUMBER = re.compile(rf"-?[0-9]{{1,4}}(\.[0-9]{{1,{DIGITS}}})?")
-
-
-def _number(low: float, high: float) -> Callable[[str], float]:
-    def read(raw: str) -> float:
-        if not _NUMBER.fullmatch(raw) or not low <= float(raw) <= high:
-            raise ValueError
-        return float(raw) + 0.0  # no minus zero
-
-    return read
-
-
-def _option(options: Sequence[str] | Mapping[str, Any]) -> tuple[Callable[[str], Any], str]:
-    return one_of(options), f"it is one of {', '.join(options)}"
-
-
-def _within(low: float, high: float) -> tuple[Callable[[str], Any], str]:
-    return _number(low, high), (
-        f"it is a number from {low:g} to {high:g}, with at most {DIGITS} digits after the point"
-    )
-
-
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "change": _option(CHANGES),
-    "on": _option(SCOPES),
-    "rows": _option(tuple(ROWS)),
-    "key": (whole, "it is a token's position, counted from 0"),
-    "temperature": _within(COLDEST, HOTTEST),
-    "amount": _within(-MOST_ADDED, MOST_ADDED),
-    "weight": _within(0.0, 1.0),
-    "deal": (whole, "it is a whole number, counted from 0"),
-    "instead": _option(HOWS),
-    "contribution": _option(MEASURES),
-    "maps": _option(MAPS),
-    "sweep": _option(HOWS),
+FIELDS = {
+    "change": one_of(CHANGES),
+    "on": one_of(SCOPES),
+    "rows": one_of(ROWS),
+    "key": whole_number("token's position"),
+    "temperature": decimal(COLDEST, HOTTEST, DIGITS),
+    "amount": decimal(-MOST_ADDED, MOST_ADDED, DIGITS),
+    "weight": decimal(0.0, 1.0, DIGITS),
+    "deal": whole_number(),
+    "instead": one_of(HOWS),
+    "contribution": one_of(MEASURES),
+    "maps": one_of(MAPS),
+    "sweep": one_of(HOWS),
 }
 
 
-def read(params: Mapping[str, Sequence[str]]) -> tuple[Experiment, list[Ignored]]:
-    """What a link asks for; what cannot be used is left at its default and named."""
-    found, ignored = read_fields(params, _READERS)
-    return Experiment(**found), ignored
-
-
-def write(experiment: Experiment) -> dict[str, str]:
+def write_experiment(experiment: Experiment) -> dict[str, str]:
     """The experiment as names and values of an address: nothing where all is at its default; else
     the change with all that it goes by, so that a link keeps its meaning if a default changes, and
     the rest where it differs."""
@@ -127,13 +95,6 @@ def write(experiment: Experiment) -> dict[str, str]:
     if experiment == default:
         return {}
     used = ("change", "on", *_USED[experiment.change])
-    out = {}
-    for name in (*used, "contribution", "maps", "sweep"):
-        value = getattr(experiment, name)
-        if value is not None and (name in used or value != getattr(default, name)):
-            out[name] = _written(value)
-    return out
-
-
-def _written(value: Any) -> str:
-    return f"{value:.{DIGITS}f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    shown = (*used, "contribution", "maps", "sweep")
+    fields = {name: field for name, field in FIELDS.items() if name in shown}
+    return write_fields(experiment, default, fields, always=used)

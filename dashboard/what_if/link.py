@@ -7,8 +7,11 @@ import streamlit as st
 from dashboard.session import state
 from dashboard.session.page_link import PageLink
 from dashboard.what_if import experiment
+from dashboard.what_if.experiment import Experiment
 
-_link = PageLink(experiment.NAMES, experiment.read, experiment.write, drawn="if_change")
+_link = PageLink(
+    Experiment, lambda: experiment.FIELDS, experiment.write_experiment, drawn="if_change"
+)
 current, ignored, refuse, publish = _link.current, _link.ignored, _link.refuse, _link.publish
 
 

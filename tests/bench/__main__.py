@@ -42,7 +42,7 @@ def main(lengths: list[int], *, everything: bool, beside_peers: bool, write: boo
     about = machine.described(torch.get_num_threads())
     print("\n".join(about), flush=True)
     report = Report("Speed and memory", [_ABOUT, *about])
-    folder = fetch.ensure(CATALOG[MODEL])
+    folder = fetch.ensure_model(CATALOG[MODEL])
     model = attnviz.load(MODEL)
     sections: dict[str, Callable[[], object]] = {"lines": lambda: _lines(report, model, lengths)}
     if not lengths:

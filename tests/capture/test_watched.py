@@ -171,3 +171,24 @@ def test_weights_that_change_before_they_mix_values_are_refused():
     """idiap/fast-transformers#131: with dropout left on, a row adds up to anything."""
     with pytest.raises(attnviz.UnsupportedModel, match="between softmax and the values"):
         captured(_ThinnedAttention)
+
+
+class Att(_Attention):
+    """Attention under a name that says nothing of it."""
+
+
+class _MeanAttention(nn.Module):
+    """No attention, under the name of it: each token takes the mean of all so far."""
+
+    def forward(self, states: Tensor) -> Tensor:
+        return states.cumsum(1) / torch.arange(1, states.shape[1] + 1)[None, :, None]
+
+
+def test_what_a_class_is_called_decides_nothing():
+    """A class named Att was refused for having no attention."""
+    cap, scores, weights = captured(Att)
+    for h in range(4):
+        np.testing.assert_allclose(cap.head(0, h).scores, scores[h], atol=1e-5)
+        np.testing.assert_allclose(cap.head(0, h).weights, weights[h], atol=1e-5)
+    with pytest.raises(attnviz.UnsupportedModel, match=r"No attention was recognised in _Model\."):
+        captured(_MeanAttention)

@@ -92,7 +92,7 @@ def test_a_real_capture_and_its_model_are_free_after_release(monkeypatch):
     assert backend.store().nbytes == capture.nbytes + grid.nbytes > grid.nbytes > 0
     gone = [weakref.ref(capture), weakref.ref(model), weakref.ref(model.hf)]
     del capture, model
-    backend.store().release("m")
+    backend.store().models.release("m")
     gc.collect()
     assert [ref() for ref in gone] == [None, None, None]
 

@@ -1,18 +1,25 @@
 """What a link says of the second side of a comparison, and what becomes of it."""
 
-from functools import partial
-
 import pytest
 
-from dashboard.compare import other_side
-from dashboard.compare.other_side import Other, opposite
+from dashboard.compare.other_side import Other, fields_of_side, opposite
+from dashboard.session.link_fields import read_fields, write_fields
 from dashboard.session.selection import Selection
 
-read = partial(other_side.read, max_characters=100, folders=False)
+FIELDS = fields_of_side(max_characters=100, folders=False)
+
+
+def read(params, fields=FIELDS):
+    found, ignored = read_fields(params, fields)
+    return Other(**found), ignored
+
+
+def write(other):
+    return write_fields(other, Other(), FIELDS)
 
 
 def link(other):
-    return {name: [value] for name, value in other_side.write(other).items()}
+    return {name: [value] for name, value in write(other).items()}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +38,7 @@ def test_a_link_gives_back_what_it_was_made_of(other):
 
 
 def test_nothing_is_written_where_nothing_is_chosen():
-    assert other_side.write(Other()) == {}
+    assert write(Other()) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,15 @@ from hypothesis import given
 from attnviz.heads.contributions import MEASURES
 from dashboard.how_it_works import toy
 from dashboard.session import selection
+from dashboard.session.link_fields import read_fields
 from dashboard.what_if import experiment as module
-from dashboard.what_if.experiment import Experiment, read, write
+from dashboard.what_if.experiment import FIELDS, Experiment
+from dashboard.what_if.experiment import write_experiment as write
 
 
 def parse(query):
-    return read(parse_qs(query, keep_blank_values=True))
+    found, ignored = read_fields(parse_qs(query, keep_blank_values=True), FIELDS)
+    return Experiment(**found), ignored
 
 
 def decimals(low, high):
@@ -69,6 +72,6 @@ def test_what_cannot_be_used_is_named_and_left_at_its_default(bad):
 
 def test_no_name_is_taken_twice():
     """The page of the four steps has a temperature of its own, and an address of its own."""
-    assert not set(module.NAMES) & {*selection.NAMES, "claim"}
-    assert set(module.NAMES) & set(toy.NAMES) == {"temperature"}
+    assert not set(module.FIELDS) & {*selection.NAMES, "claim"}
+    assert set(module.FIELDS) & set(toy.FIELDS) == {"temperature"}
     assert set(module.MEASURES) <= set(MEASURES)

@@ -42,7 +42,7 @@ def test_nothing_as_a_result_is_kept_too(store):
 def test_the_latest_results_are_kept_and_all_go_with_their_model(store):
     for name in ("x", "y"):
         store.result("a", "text", name, lambda model, capture: 1, tell)
-    store.has_capture("a", "text")  # looked at, as every new result does
+    store.held("a", "text")  # looked at, as every new result does
     store.has_result("a", "text", "x")  # looked at: now the latest
     store.result("a", "text", "z", lambda model, capture: 1, tell)
     kept = [name for name in ("x", "y", "z") if store.has_result("a", "text", name)]

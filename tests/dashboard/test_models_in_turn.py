@@ -50,7 +50,7 @@ def test_eight_models_in_turn_take_the_memory_of_one(folders, settled):
     models, captures, resident = weakref.WeakSet(), weakref.WeakSet(), []
 
     def load(name, tell):
-        model = attnviz.load(folders[name], make_room=store.make_room)
+        model = attnviz.load(folders[name], make_room=store.models.make_room)
         assert not models, "the one before is gone before the next is read"
         models.add(model)
         return model

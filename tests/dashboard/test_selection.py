@@ -11,7 +11,14 @@ from attnviz.detectors import SHARES
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG
 from dashboard.session import selection as module
-from dashboard.session.selection import Selection, fit, read, start, travels, write
+from dashboard.session.selection import (
+    Selection,
+    fit,
+    read_selection,
+    start,
+    travels,
+    write_selection,
+)
 
 
 @dataclass
@@ -42,7 +49,7 @@ class Shape:
 
 def parse(query, **options):
     options = {"max_characters": 20_000, "folders": False} | options
-    return read(parse_qs(query, keep_blank_values=True), **options)
+    return read_selection(parse_qs(query, keep_blank_values=True), **options)
 
 
 def names(ignored):
@@ -52,7 +59,7 @@ def names(ignored):
 def test_no_link_opens_the_default_and_the_default_needs_no_link():
     selection, ignored = parse("")
     assert selection == Selection() and not ignored
-    assert write(selection) == {}
+    assert write_selection(selection) == {}
 
 
 def test_the_grid_measures_of_a_link_are_those_there_are():
@@ -64,7 +71,7 @@ def test_odd_characters_come_back_as_they_went():
     """streamlit/streamlit#2370, #7961: state in the address loses characters or other keys."""
     text = "日本 😀 a&b=c #d +e%20\r\n\t\u200b ?<b>"
     chosen = Selection(text=text, layer=2, head=1, query=3, stage="dot", weights="fit")
-    back, ignored = parse(urlencode(write(chosen)))
+    back, ignored = parse(urlencode(write_selection(chosen)))
     assert back == chosen and not ignored
 
 
@@ -95,7 +102,7 @@ def test_odd_characters_come_back_as_they_went():
     )
 )
 def test_every_selection_survives_its_link(chosen):
-    back, ignored = parse(urlencode(write(chosen)))
+    back, ignored = parse(urlencode(write_selection(chosen)))
     assert back == chosen and not ignored
 
 
@@ -153,7 +160,7 @@ def test_spaces_around_a_model_name_are_dropped():
 def test_a_link_names_its_place_even_where_that_is_the_default():
     chosen = start("planted-circuit")
     fitted = replace(chosen, stack="decoder", layer=1, head=0, query=8)
-    assert write(chosen, fitted) == {
+    assert write_selection(chosen, fitted) == {
         "model": "planted-circuit",
         "text": chosen.text,
         "layer": "1",
@@ -164,8 +171,12 @@ def test_a_link_names_its_place_even_where_that_is_the_default():
 
 def test_a_text_too_long_for_an_address_stays_out_of_it():
     short, long = Selection(text="語" * 600), Selection(text="語" * 700)
-    assert travels(short) and "text" in write(short)
-    assert not travels(long) and "text" not in write(long) and "model" in write(long)
+    assert travels(short) and "text" in write_selection(short)
+    assert (
+        not travels(long)
+        and "text" not in write_selection(long)
+        and "model" in write_selection(long)
+    )
 
 
 def test_open_choices_are_settled_by_the_models_own_defaults():

@@ -5,13 +5,17 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
 from attnviz.errors import BadInput, ModelNotFound, TooLarge
-from dashboard.server.store import Job, Stopped, Store
+from dashboard.server.model_holder import Job, Stopped
+from dashboard.server.store import Store
+
+
+def has_capture(store, model_name, options):
+    return store.held(model_name, options) is not None
 
 
 @dataclass(eq=False)
@@ -82,7 +86,7 @@ def test_a_failed_load_reaches_every_reader_and_is_not_kept():
     with ThreadPoolExecutor(3) as pool:
         asks = [pool.submit(ask, number) for number in range(3)]
         deadline = time.monotonic() + 10
-        while store._jobs.get("m", Job("m")).watchers < 3 and time.monotonic() < deadline:
+        while store.models.jobs.get("m", Job("m")).watchers < 3 and time.monotonic() < deadline:
             time.sleep(0.002)
         asked.set()
         assert [one.result(10) for one in asks] == ["gone"] * 3
@@ -141,7 +145,7 @@ def test_a_load_nobody_watches_can_be_stopped_and_others_cannot():
     watcher = threading.Thread(target=watch)
     watcher.start()
     started.wait(5)
-    store.cancel("m")
+    store.models.cancel("m")
     go_on.set()
     watcher.join(20)
     assert isinstance(outcome[0], FakeModel)  # watched, so it went on
@@ -154,10 +158,10 @@ def test_a_load_nobody_watches_can_be_stopped_and_others_cannot():
 
     with pytest.raises(KeyboardInterrupt):
         store.model("n", leave)
-    stopped = store._jobs["n"]
-    store.cancel("n")
+    stopped = store.models.jobs["n"]
+    store.models.cancel("n")
     assert stopped.done.wait(10) and isinstance(stopped.error, Stopped)
-    assert not store.holds("n")
+    assert not store.models.holds("n")
 
 
 def test_whoever_asks_for_a_model_that_another_has_stopped_gets_it():
@@ -179,15 +183,20 @@ def test_whoever_asks_for_a_model_that_another_has_stopped_gets_it():
     store = make(load)
     with pytest.raises(KeyboardInterrupt):
         store.model("m", leave)
-    stopped = store._jobs["m"]
-    store.cancel("m")
+    stopped = store.models.jobs["m"]
+    store.models.cancel("m")
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(store.model, "m", quiet) for _ in range(2)]
-        in_line(store._loads, 2)
+        in_line(store.models._loads, 2)
         go_on.set()
         first, second = (ask.result(10) for ask in asked)
     assert isinstance(stopped.error, Stopped)
-    assert first is second and store.holds("m") and loads == ["m", "m"] and not store._jobs
+    assert (
+        first is second
+        and store.models.holds("m")
+        and loads == ["m", "m"]
+        and not store.models.jobs
+    )
 
 
 def test_a_load_that_was_stopped_too_late_is_not_done_twice():
@@ -206,10 +215,10 @@ def test_a_load_that_was_stopped_too_late_is_not_done_twice():
     store = make(load)
     with pytest.raises(KeyboardInterrupt):
         store.model("m", leave)
-    store.cancel("m")
+    store.models.cancel("m")
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(store.model, "m", quiet)
-        in_line(store._loads, 2)
+        in_line(store.models._loads, 2)
         go_on.set()
         assert isinstance(asked.result(10), FakeModel)
     assert loads == ["m"]
@@ -219,15 +228,15 @@ def test_models_are_released_before_another_is_loaded():
     held_at_load = []
 
     def load(name, tell):
-        store.make_room()
-        held_at_load.append([n for n in "abc" if store.holds(n)])
+        store.models.make_room()
+        held_at_load.append([n for n in "abc" if store.models.holds(n)])
         return FakeModel(name)
 
     store = make(load)
     for name in ("a", "b", "a", "c"):
         store.model(name, quiet)
     assert held_at_load == [[], ["a"], ["a"]]  # "b" was the one used longest ago
-    assert store.holds("a") and store.holds("c") and not store.holds("b")
+    assert store.models.holds("a") and store.models.holds("c") and not store.models.holds("b")
 
 
 def test_an_evicted_model_and_its_captures_are_free_to_go():
@@ -318,7 +327,7 @@ def test_a_small_result_is_worked_out_once_and_goes_with_its_capture():
     store = make(max_models=1)
     store.model("a", quiet)
     assert [store.extra("a", "x", "grid", work, quiet) for _ in range(3)] == [1, 1, 1]
-    store.release("a")
+    store.models.release("a")
     store.model("a", quiet)
     assert store.extra("a", "x", "grid", work, quiet) == 2
 
@@ -333,9 +342,9 @@ def test_what_was_one_readers_alone_goes_when_the_reader_leaves():
     store.leave("a")
     gc.collect()
     assert gone["mine"]() is None and not store.has_result("m", "mine", "grid")
-    assert store.has_capture("m", "ours") and store.has_capture("m", "anybody's")
+    assert has_capture(store, "m", "ours") and has_capture(store, "m", "anybody's")
     store.leave("b")
-    assert not store.has_capture("m", "ours") and not store.has_result("m", "ours", "grid")
+    assert not has_capture(store, "m", "ours") and not store.has_result("m", "ours", "grid")
     assert store.nbytes == 10
 
 
@@ -344,7 +353,7 @@ def test_a_run_that_does_not_fit_makes_room_first_and_is_refused_last():
     room, runs = [25], []
 
     def admit(model, options, freed):
-        held = sum(10 for _ in runs if store.has_capture("m", _))
+        held = sum(10 for _ in runs if has_capture(store, "m", _))
         if options > room[0] - held + freed:
             raise TooLarge("full")
 
@@ -357,10 +366,10 @@ def test_a_run_that_does_not_fit_makes_room_first_and_is_refused_last():
     )
     for size in (5, 6, 20):
         store.capture("m", size, quiet)
-    assert [size for size in (5, 6, 20) if store.has_capture("m", size)] == [20]
+    assert [size for size in (5, 6, 20) if has_capture(store, "m", size)] == [20]
     with pytest.raises(TooLarge):
         store.capture("m", 30, quiet)
-    assert runs == [5, 6, 20] and store.has_capture("m", 20)
+    assert runs == [5, 6, 20] and has_capture(store, "m", 20)
     assert isinstance(store.capture("m", 8, quiet), FakeCapture)  # the refusal holds nobody up
 
 
@@ -380,7 +389,27 @@ def test_a_run_that_is_refused_takes_nothing_from_others():
     store.capture("m", "b", quiet)
     with pytest.raises(TooLarge):
         store.capture("m", "huge", quiet)
-    assert store.has_capture("m", "b") and store.nbytes == 10 * len(store._held)
+    assert has_capture(store, "m", "b") and store.nbytes == 10 * len(store.results.entries)
+
+
+def test_a_run_of_a_model_that_was_released_meanwhile_is_kept_for_nobody():
+    """What was made of a model that is gone would stay, and nothing would ever ask for it."""
+    running, go_on = threading.Event(), threading.Event()
+
+    def capture(model, options):
+        running.set()
+        go_on.wait(10)
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    run = threading.Thread(target=store.capture, args=("m", "x", quiet))
+    run.start()
+    running.wait(10)
+    store.models.release("m")
+    go_on.set()
+    run.join(10)
+    gc.collect()
+    assert store.nbytes == 0 and not store.results.entries
 
 
 def test_a_run_of_a_reader_who_left_meanwhile_is_kept_for_nobody():
@@ -400,12 +429,12 @@ def test_a_run_of_a_reader_who_left_meanwhile_is_kept_for_nobody():
     go_on.set()
     run.join(10)
     gc.collect()
-    assert store.nbytes == 0 and not store.has_capture("m", "x")
+    assert store.nbytes == 0 and not has_capture(store, "m", "x")
     store.capture("m", "ours", quiet, "b")
     assert store.held("m", "ours", "a") is not None  # a's page, drawn to its end
     store.leave("b")
     assert store.nbytes == 0
-    store.come("a")  # back after a lost connection
+    store.results.welcome("a")  # back after a lost connection
     store.capture("m", "x", quiet, "a")
     assert store.nbytes == 10
 
@@ -414,7 +443,7 @@ def test_only_the_last_readers_who_left_are_remembered():
     store = make()
     for number in range(3_000):
         store.leave(str(number))
-    assert len(store._left) == 1_000 and "2999" in store._left
+    assert len(store.results._left) == 1_000 and "2999" in store.results._left
 
 
 def test_whoever_waits_in_line_keeps_no_model_alive():
@@ -422,7 +451,7 @@ def test_whoever_waits_in_line_keeps_no_model_alive():
     go_on, alive, most = threading.Event(), weakref.WeakSet(), []
 
     def load(name, tell):
-        store.make_room()
+        store.models.make_room()
         model = FakeModel(name)
         alive.add(model)
         most.append(len(alive))
@@ -448,49 +477,7 @@ def test_what_is_kept_has_a_bound_in_number_too():
     )  # fmt: skip
     for number in range(20):
         store.capture("m", number, quiet)
-    assert sum(store.has_capture("m", number) for number in range(20)) == 5
-
-
-def test_the_last_of_a_row_of_runs_ends_with_a_rest_for_the_models_that_are_held():
-    rests = []
-    store = Store(
-        lambda name, tell: FakeModel(name),
-        lambda model, options: FakeCapture(model),
-        max_models=1, max_bytes=100, idle=rests.append,
-    )  # fmt: skip
-    model = store.model("m", quiet)
-    with ThreadPoolExecutor(5) as pool:
-        with store.turns.turn(quiet):
-            runs = [pool.submit(store.capture, "m", text, quiet) for text in range(5)]
-            in_line(store.turns, 6)
-        for run in runs:
-            run.result(10)
-    assert rests == [[model]]
-
-
-def test_there_is_no_rest_while_a_model_loads():
-    loading, go_on, rests = threading.Event(), threading.Event(), []
-
-    def load(name, tell):
-        if name == "slow":
-            loading.set()
-            go_on.wait(10)
-        return FakeModel(name)
-
-    store = Store(
-        load, lambda model, options: FakeCapture(model),
-        max_models=2, max_bytes=100, idle=rests.append,
-    )  # fmt: skip
-    store.model("m", quiet)
-    other = threading.Thread(target=store.model, args=("slow", quiet))
-    other.start()
-    loading.wait(10)
-    store.capture("m", "x", quiet)
-    assert not rests
-    go_on.set()
-    other.join(10)
-    store.capture("m", "y", quiet)
-    assert len(rests) == 1
+    assert sum(has_capture(store, "m", number) for number in range(20)) == 5
 
 
 def test_a_model_that_made_way_is_loaded_again_out_of_turn():
@@ -501,7 +488,7 @@ def test_a_model_that_made_way_is_loaded_again_out_of_turn():
         loads.append(name)
         if loads.count("a") == 2 and name == "a":
             go_on.wait(10)
-        store.make_room()
+        store.models.make_room()
         return FakeModel(name)
 
     store = make(load, max_models=1)
@@ -524,7 +511,7 @@ def test_a_load_waits_until_a_run_lets_go_of_the_model_that_makes_way():
     running, alive, others = threading.Event(), weakref.WeakSet(), []
 
     def load(name, tell):
-        store.make_room()
+        store.models.make_room()
         others.append(len(alive))
         model = FakeModel(name)
         alive.add(model)
@@ -552,43 +539,22 @@ def test_what_is_laid_aside_outlasts_its_model_within_the_bound_and_goes_with_it
             made.append(key)
             return FakeCapture(None, size)
 
-        return store.aside(key, one, lambda value: value, reader)
+        return store.cached(key, one, lambda value: value, reader)
 
     store = make(max_models=1)
     first = aside("x", 30, "ann")
     store.capture("m", "text", quiet)
-    store.release("m")
+    store.models.release("m")
     assert aside("x", 30) is first and made == ["x"] and store.nbytes == 30
     store.leave("ann")
     assert store.nbytes == 0
     for number in range(10):
         aside(number, 30)
         assert store.nbytes <= 100
-    assert store.aside("none", lambda: None, lambda value: value) is None
-    assert store.aside("none", lambda: FakeCapture(None, 1), lambda value: value) is not None
-    alone = store.aside("own", lambda: "with all the rest", lambda value: value[:4])
+    assert store.cached("none", lambda: None, lambda value: value) is None
+    assert store.cached("none", lambda: FakeCapture(None, 1), lambda value: value) is not None
+    alone = store.cached("own", lambda: "with all the rest", lambda value: value[:4])
     assert alone == "with"
-
-
-def test_every_run_of_a_model_is_surrounded_and_nothing_else_is():
-    seen = []
-
-    @contextmanager
-    def during(model):
-        seen.append(model.name)
-        yield
-        seen.append("end")
-
-    store = Store(
-        lambda name, tell: FakeModel(name),
-        lambda model, options: seen.append("run") or FakeCapture(model),
-        max_models=1, max_bytes=100, during=during,
-    )  # fmt: skip
-    store.capture("m", "text", quiet)
-    store.extra("m", "text", "x", lambda capture: seen.append("extra"), quiet)
-    store.result("m", "text", "y", lambda model, capture: seen.append("result"), quiet)
-    store.probe("m", "z", lambda model: seen.append("probe"), quiet)
-    assert seen == ["m", "run", "end", "extra", "m", "result", "end", "m", "probe", "end"]
 
 
 # Bounds and turns, each of which one changed word breaks
@@ -615,7 +581,7 @@ def test_room_is_made_before_a_run_by_the_oldest_and_by_no_more_than_it_takes():
         store.capture("m", (number, 30), quiet)
     store.capture("m", (9, 60), quiet)
     assert held == [0, 30, 60, 30]
-    assert [store.has_capture("m", (n, 30)) for n in range(3)] == [False, False, True]
+    assert [has_capture(store, "m", (n, 30)) for n in range(3)] == [False, False, True]
 
 
 def test_the_bound_itself_is_within_the_bound():
@@ -627,7 +593,7 @@ def test_the_bound_itself_is_within_the_bound():
 
 def test_the_oldest_makes_way_for_a_run_that_does_not_fit(monkeypatch):
     given = []
-    monkeypatch.setattr("dashboard.server.store.heap.give_back", lambda: given.append(store.nbytes))
+    monkeypatch.setattr("dashboard.server.heap.give_back", lambda: given.append(store.nbytes))
 
     def admit(model, options, freed):
         if options[0] == "large" and store.nbytes - freed > 30:
@@ -638,7 +604,7 @@ def test_the_oldest_makes_way_for_a_run_that_does_not_fit(monkeypatch):
         store.capture("m", (number, 30), quiet)
     given.clear()
     store.capture("m", ("large", 10), quiet)
-    assert [store.has_capture("m", (n, 30)) for n in range(3)] == [False, False, True]
+    assert [has_capture(store, "m", (n, 30)) for n in range(3)] == [False, False, True]
     assert given[:2] == [60, 30], "memory goes back before it is asked for again"
 
 
@@ -647,14 +613,14 @@ def test_an_experiment_is_admitted_too_and_keeps_its_capture():
     store = small(admit=lambda model, options, freed: asked.append(options))
     text = ("text", 10)
     store.result("m", text, "x", lambda model, capture: asked.append("made"), quiet)
-    assert asked.index("made") == 4 and store.has_capture("m", text)
+    assert asked.index("made") == 4 and has_capture(store, "m", text)
     store.result("m", text, "y", lambda model, capture: asked.append("made"), quiet)
     assert len(asked) == 8, "two looks at the memory before each run"
 
 
 def test_memory_goes_back_when_a_model_or_a_reader_goes(monkeypatch):
     given = []
-    monkeypatch.setattr("dashboard.server.store.heap.give_back", lambda: given.append(1))
+    monkeypatch.setattr("dashboard.server.heap.give_back", lambda: given.append(1))
     store = small()
     store.capture("m", (1, 10), quiet, "ann")
     given.clear()
@@ -662,7 +628,7 @@ def test_memory_goes_back_when_a_model_or_a_reader_goes(monkeypatch):
     assert not given
     store.leave("ann")
     assert given == [1]
-    store.release("m")
+    store.models.release("m")
     assert given == [1, 1]
 
 
@@ -672,16 +638,16 @@ def test_a_reader_who_leaves_again_is_remembered_from_then_on():
         store.leave(str(number))
     store.leave("0")
     store.leave("new")
-    assert "0" in store._left and "1" not in store._left
+    assert "0" in store.results._left and "1" not in store.results._left
 
 
 def test_only_a_model_that_has_to_go_is_making_way():
     store = make(max_models=2)
-    assert store.making_way() == []
+    assert store.models.making_way() == []
     first = store.model("a", quiet)
-    assert store.making_way() == []
+    assert store.models.making_way() == []
     store.model("b", quiet)
-    assert store.making_way() == [first]
+    assert store.models.making_way() == [first]
 
 
 def test_readers_in_line_for_one_text_cause_one_run():
@@ -704,7 +670,7 @@ def test_readers_in_line_for_one_text_cause_one_run():
 def test_what_somebody_still_draws_is_found_without_another_run():
     store = make(max_models=1)
     drawn = store.capture("m", "text", quiet)
-    store.release("m")
+    store.models.release("m")
     assert store.held("m", "text") is drawn
     del drawn
     gc.collect()
@@ -740,13 +706,13 @@ def test_whoever_comes_back_with_a_model_is_next_and_keeps_it():
             in_line(store.turns, 3)
             runs.append(probe("second"))
             in_line(store.turns, 4)
-            store.release("a")
+            store.models.release("a")
         deadline = time.monotonic() + 10
         while loads.count("a") < 2 and time.monotonic() < deadline:
             time.sleep(0.002)
         load_again.set()
         in_line(store.turns, 3)
-        store.release("a")  # once more: now it is held by the one who waits
+        store.models.release("a")  # once more: now it is held by the one who waits
         end_first.set()
         for run in runs:
             run.result(10)

@@ -10,8 +10,8 @@ from attnviz.faithfulness import adversary, agreement, erasure, flat, permutatio
 from attnviz.faithfulness.agreement import MEASURED, SAID, Agreement
 from attnviz.faithfulness.gradient import of_weights
 from attnviz.interventions import HideKeys, SetWeights
-from attnviz.models.planted import PLANTED
 from tests import tiny
+from tests.planted_heads import PLANTED
 
 
 @pytest.fixture(scope="module")

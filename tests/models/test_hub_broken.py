@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import attnviz
-from attnviz.errors import ModelNotFound, ModelRefused
+from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused
 from tests.models.test_hub import COMMIT, REPO, assert_plain
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +66,22 @@ def test_a_file_whose_size_the_hub_does_not_list_is_fetched_once(
     before = len(hub.fetched())
     assert attnviz.load(REPO).info.layers == 3
     assert len(hub.fetched()) == before
+
+
+def test_a_download_can_be_stopped_by_whoever_watches_it(
+    hub: Any, llama_folder: Path, tmp_path: Path
+) -> None:
+    """A reader who presses Stop waits for no more of the file, and nothing stands in the way."""
+    hub.add(REPO, llama_folder)
+
+    def stop(words: str, fraction: float | None) -> None:
+        if words == "Downloading the model":
+            raise AttnvizError(what="Stopped.")
+
+    with pytest.raises(AttnvizError, match="Stopped"):
+        attnviz.load(REPO, progress=stop)
+    assert not list((tmp_path / "hub-cache").rglob("snapshots/*/model.safetensors"))
+    assert attnviz.load(REPO).info.layers == 3
 
 
 def spoil(path: Path, kept: int) -> None:

@@ -192,7 +192,7 @@ def test_transformers_is_shown_harmless_files_only(
     edit_config(llama_folder, auto_map=auto_map, _attn_implementation="someone/evil-kernel")
     for name in ("pytorch_model.bin", "x.gguf", "other.safetensors", ".metadata"):
         (llama_folder / name).write_bytes(b"x")
-    with checkpoint.safe_view(llama_folder, checkpoint.read_config(llama_folder)) as view:
+    with checkpoint.open_safe_view(llama_folder, checkpoint.read_config(llama_folder)) as view:
         assert {path.name for path in view.iterdir()} == {
             "config.json",
             "generation_config.json",
@@ -579,19 +579,19 @@ def test_ten_who_ask_at_once_get_one_load(
 ) -> None:
     """streamlit/streamlit#8009"""
     loads: list[int] = []
-    real = loading._from_folder
+    real = loading.read_model
     all_asked = threading.Barrier(10)
 
-    def slow(*args: Any) -> Any:
+    def slow(*args: Any, **options: Any) -> Any:
         loads.append(1)
         threading.Event().wait(0.3)
-        return real(*args)
+        return real(*args, **options)
 
     def ask(_: int) -> attnviz.LoadedModel:
         all_asked.wait()
         return attnviz.load(llama_folder)
 
-    monkeypatch.setattr(loading, "_from_folder", slow)
+    monkeypatch.setattr(loading, "read_model", slow)
     with ThreadPoolExecutor(10) as pool:
         models = list(pool.map(ask, range(10)))
     assert len(loads) == 1
@@ -605,38 +605,38 @@ def test_two_models_are_not_read_at_the_same_time(
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         make_llama().save_pretrained(folder)
-    real = loading._from_folder
+    real = loading.read_model
     inside: list[int] = []
     most: list[int] = []
 
-    def slow(*args: Any) -> Any:
+    def slow(*args: Any, **options: Any) -> Any:
         inside.append(1)
         most.append(len(inside))
         threading.Event().wait(0.2)
         inside.pop()
-        return real(*args)
+        return real(*args, **options)
 
-    monkeypatch.setattr(loading, "_from_folder", slow)
+    monkeypatch.setattr(loading, "read_model", slow)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(attnviz.load, folders))
     assert most == [1, 1]
 
 
 def test_who_waits_is_told_so(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = loading._from_folder
+    real = loading.read_model
     started, go_on = threading.Event(), threading.Event()
     told: list[str] = []
 
-    def slow(*args: Any) -> Any:
+    def slow(*args: Any, **options: Any) -> Any:
         started.set()
         go_on.wait(10)
-        return real(*args)
+        return real(*args, **options)
 
     def tell(words: str, fraction: float | None) -> None:
         told.append(words)
         go_on.set()
 
-    monkeypatch.setattr(loading, "_from_folder", slow)
+    monkeypatch.setattr(loading, "read_model", slow)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(attnviz.load, llama_folder)
         started.wait(10)
@@ -649,16 +649,16 @@ def test_a_failed_load_is_not_given_to_the_others(
     llama_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """streamlit/streamlit#8009"""
-    real = loading._from_folder
+    real = loading.read_model
     calls: list[int] = []
 
-    def fails_first(*args: Any) -> Any:
+    def fails_first(*args: Any, **options: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
             raise ModelRefused("no", "once", "again")
-        return real(*args)
+        return real(*args, **options)
 
-    monkeypatch.setattr(loading, "_from_folder", fails_first)
+    monkeypatch.setattr(loading, "read_model", fails_first)
 
     def ask(_: int) -> Any:
         try:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.models import planted
+from tests.planted_heads import PLANTED
 
 TEXTS = {
     "one repeat": "red fox ran home red fox ran home",
@@ -26,7 +27,7 @@ def run(request: pytest.FixtureRequest, tokenizer: Any) -> Any:
     """Token ids, weights (layer, head, query, key) and logits of one text."""
     import torch
 
-    model = planted.build()
+    model = planted.build_model()
     model.set_attn_implementation("eager")
     batch = tokenizer(TEXTS[request.param], return_tensors="pt")
     with torch.no_grad():
@@ -36,12 +37,12 @@ def run(request: pytest.FixtureRequest, tokenizer: Any) -> Any:
 
 
 def head_of(kind: str) -> tuple[int, int]:
-    return next(place for place, planted_kind in planted.PLANTED.items() if planted_kind == kind)
+    return next(place for place, planted_kind in PLANTED.items() if planted_kind == kind)
 
 
 def test_every_head_is_accounted_for() -> None:
     places = {(layer, head) for layer in range(planted.LAYERS) for head in range(planted.HEADS)}
-    assert set(planted.PLANTED) == places
+    assert set(PLANTED) == places
 
 
 def test_the_previous_token_head_looks_one_back(run: Any) -> None:
@@ -74,7 +75,7 @@ def test_the_sink_head_rests_on_a_first_token_that_has_little_to_give(run: Any) 
     ids, weights, _ = run
     layer, head = head_of("first-token")
     assert weights[layer, head, :, 0].min() > 0.9
-    model = planted.build()
+    model = planted.build_model()
     kept: dict[str, Any] = {}
     hook = model.transformer.h[layer].attn.c_attn.register_forward_hook(
         lambda module, args, out: kept.update(qkv=out)
@@ -91,7 +92,7 @@ def test_the_uniform_heads_share_evenly(run: Any) -> None:
     ids, weights, _ = run
     n = len(ids)
     even = np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
-    uniform = [place for place, kind in planted.PLANTED.items() if kind == "uniform"]
+    uniform = [place for place, kind in PLANTED.items() if kind == "uniform"]
     assert len(uniform) == 2
     for layer, head in uniform:
         np.testing.assert_allclose(weights[layer, head], even, atol=1e-6)
@@ -117,7 +118,7 @@ def test_words_are_single_tokens_and_any_text_comes_back(tokenizer: Any) -> None
 
 
 def test_two_tokens_agree_on_one_clock_at_most(tokenizer: Any) -> None:
-    codes = planted.build().transformer.wte.weight[:, planted.TOKEN].detach()
+    codes = planted.build_model().transformer.wte.weight[:, planted.TOKEN].detach()
     products = codes @ codes.T
     assert (products.diagonal() == 3).all()
     products.fill_diagonal_(0)
@@ -126,14 +127,14 @@ def test_two_tokens_agree_on_one_clock_at_most(tokenizer: Any) -> None:
 
 
 def test_it_is_the_same_model_each_time() -> None:
-    first, second = planted.build().state_dict(), planted.build().state_dict()
+    first, second = planted.build_model().state_dict(), planted.build_model().state_dict()
     assert all((first[name] == second[name]).all() for name in first)
 
 
 def test_the_layer_norms_change_nothing_but_the_faint_parts(tokenizer: Any) -> None:
     import torch
 
-    model = planted.build()
+    model = planted.build_model()
     kept: list[Any] = []
     hooks = [
         block.ln_1.register_forward_hook(lambda module, args, out: kept.append((args[0], out)))

@@ -59,7 +59,7 @@ def test_addresses_paths_and_look_alikes_are_refused_by_form(
 
 def _refusal(name: str) -> str:
     try:
-        source.resolve(name, allow_folders=False)
+        source.find_source(name, allow_folders=False)
     except BadInput as error:
         return str(error)
     return "not refused"
@@ -70,20 +70,20 @@ def test_the_message_is_the_same_whether_or_not_a_path_exists() -> None:
     said = set()
     for name in ("/etc/passwd", "/etc/no-such-file", Path("/etc"), Path("/no/such")):
         with pytest.raises(BadInput) as caught:
-            source.resolve(name, allow_folders=False)
+            source.find_source(name, allow_folders=False)
         said.add(str(caught.value))
     assert len(said) == 1
 
 
 def test_spaces_around_a_name_are_dropped() -> None:
     """mudler/LocalAI#9395"""
-    assert source.resolve("  gpt2 ").repo == "gpt2"
-    assert source.resolve("\tminilm-l6\n").entry is not None
+    assert source.find_source("  gpt2 ").repo == "gpt2"
+    assert source.find_source("\tminilm-l6\n").entry is not None
 
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2", "Qwen/Qwen3-0.6B", "a/b_"])
 def test_hub_ids_are_taken_as_they_are(name: str) -> None:
-    assert source.resolve(name, allow_folders=False).repo == name
+    assert source.find_source(name, allow_folders=False).repo == name
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     file.write_text("x")
     for name in (file, str(file), tmp_path / "missing"):
         with pytest.raises(ModelNotFound, match="no such model folder"):
-            source.resolve(name)
+            source.find_source(name)
 
 
 def test_a_folder_is_named_by_its_last_part_only(
@@ -101,15 +101,15 @@ def test_a_folder_is_named_by_its_last_part_only(
     folder.mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     for name in (folder, str(folder), "./deep/inside/mine", "deep/inside/mine"):
-        found = source.resolve(name)
+        found = source.find_source(name)
         assert (found.name, found.folder) == ("mine", folder.resolve())
-    assert source.resolve("deep/missing").repo == "deep/missing"
+    assert source.find_source("deep/missing").repo == "deep/missing"
 
 
 def test_a_catalog_name_wins_over_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "minilm-l6").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert source.resolve("minilm-l6").folder is None
+    assert source.find_source("minilm-l6").folder is None
 
 
 @pytest.mark.parametrize("revision", ["", "../main", "a b", "-x", "a//b", "x" * 300, "é"])

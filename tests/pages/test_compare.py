@@ -391,7 +391,9 @@ def test_a_row_costs_no_load_and_no_run_where_there_is_room_for_one_model(page, 
     models = two_models()
     app = page(models, model="smollm2-135m", text="the cat sat", b_model="minilm-l6")
     assert not app.error and "d_rows" in params(app), said(app)
-    assert backend.store().holds("minilm-l6") and not backend.store().holds("smollm2-135m")
+    assert backend.store().models.holds("minilm-l6") and not backend.store().models.holds(
+        "smollm2-135m"
+    )
     run = backend.run_model
     monkeypatch.setattr(backend, "load_model", lambda name, tell: loaded.append(name))
     monkeypatch.setattr(backend, "run_model", lambda m, ask: ran.append(ask) or run(m, ask))
@@ -400,7 +402,9 @@ def test_a_row_costs_no_load_and_no_run_where_there_is_room_for_one_model(page, 
     assert not app.exception and not app.error
     assert (loaded, ran) == ([], [])
     assert params(app)["a_focus"] == "hovered<0?1:hovered"
-    aside = [held for key, held in backend.store()._held.items() if key[:2] == (None, "aside")]
+    aside = [
+        held for key, held in backend.store().results.entries.items() if key[:2] == (None, "cached")
+    ]
     assert len(aside) == 5, "of each side its shape and its head, and the distances from A"
     assert sum(held.nbytes for held in aside) <= backend.store().nbytes < 2**20
     heads = [held.value for held in aside if isinstance(held.value, Head)]
@@ -423,7 +427,7 @@ def test_a_host_offers_b_its_list_and_refuses_the_rest(page, monkeypatch):
     monkeypatch.setattr(backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1"}))
     app = page(b_model="evil/model")
     (notice,) = app.warning
-    assert "b_model (it is no model that can be opened here)" in notice.value
+    assert "b_model (it is not on the list of this server)" in notice.value
     options = app.selectbox(key="cmp_model").options
     assert "openai-community/gpt2" in options and "A Hub id" not in options
 

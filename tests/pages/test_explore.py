@@ -7,7 +7,7 @@ import pytest
 
 import attnviz
 from attnviz.models.catalog import CATALOG
-from dashboard.server.store import Stopped
+from dashboard.server.model_holder import Stopped
 from dashboard.session import backend
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece

@@ -201,7 +201,7 @@ def test_a_file_is_made_again_where_the_capture_is_gone(open_app, files):
     app = opened(open_app(**PLANTED, text=TEXT), "explore")
     make, _ = files["explore_export_npz"]
     before = make()
-    backend.store().release("planted-circuit")
+    backend.store().models.release("planted-circuit")
     assert make() == before
     assert not app.exception
 

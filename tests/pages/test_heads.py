@@ -7,12 +7,12 @@ import pytest
 
 import attnviz
 from attnviz.detectors import HEAD_MEASURES, effect, profile, repeated
-from attnviz.models.planted import PLANTED
 from dashboard.heads import head_numbers
 from dashboard.heads.probe_texts import PROBES
 from dashboard.session.selection import ABOVE, HEAD_CHOICES
 from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe, wordpiece
+from tests.planted_heads import PLANTED
 
 PAGE = "../pages/heads.py"
 TEXT = "red fox ran home red fox ran home"

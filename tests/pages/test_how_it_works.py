@@ -10,10 +10,11 @@ import pytest
 import attnviz
 from attnviz.charts.scales import short
 from attnviz.heads.softmax import weigh
-from dashboard.how_it_works import quick_check, real_steps, toy
-from dashboard.how_it_works.toy import PUBLISHED, START, Toy
+from dashboard.how_it_works import quick_check, real_steps
+from dashboard.how_it_works.toy import FIELDS, PUBLISHED, START, Toy, write_toy
 from dashboard.how_it_works.worked_example import SCORES, SENTENCE
 from dashboard.session import backend
+from dashboard.session.link_fields import read_fields
 from tests.pages.conftest import APP
 
 PAGE = "../pages/how_it_works.py"
@@ -150,8 +151,8 @@ def test_what_a_link_asks_for_in_vain_is_said_once_and_left_at_its_default(page)
     "raw", ["", "1,2,", "1;2;3", "1e1,0,0", "99,0,0", "inf,0,0", " 1,0,0", "1,0,0,0", "١,0,0"]
 )
 def test_scores_in_a_link_are_three_plain_numbers(raw):
-    settings, ignored = toy.read({"toy": [raw]})
-    assert settings == Toy() and (raw == "" or [item.name for item in ignored] == ["toy"])
+    settings, ignored = read_fields({"toy": [raw]}, FIELDS)
+    assert not settings and (raw == "" or [item.name for item in ignored] == ["toy"])
 
 
 @pytest.mark.parametrize(
@@ -163,8 +164,9 @@ def test_scores_in_a_link_are_three_plain_numbers(raw):
     ],
 )
 def test_an_address_gives_the_settings_back(settings):
-    given = {name: [value] for name, value in toy.write(settings).items()}
-    assert toy.read(given) == (settings, [])
+    given = {name: [value] for name, value in write_toy(settings).items()}
+    found, ignored = read_fields(given, FIELDS)
+    assert Toy(**found) == settings and not ignored
 
 
 def test_scores_come_out_of_the_vectors():
@@ -335,8 +337,8 @@ def test_torch_is_not_imported_to_draw_the_page():
     script = f"""
 import sys
 from streamlit.testing.v1 import AppTest
-from dashboard import loading
-loading.ready = lambda selection: None
+from dashboard.session import page_capture
+page_capture.ready = lambda selection: None
 app = AppTest.from_file({APP!r}, default_timeout=60).run()
 app.switch_page({PAGE!r}).run()
 assert app.title[0].value == "How it works" and not app.exception and not app.error

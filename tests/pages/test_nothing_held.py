@@ -42,7 +42,7 @@ def test_no_head_and_no_capture_outlives_the_store(name, open_app):
         app.switch_page(f"../pages/{page}.py").run()
     app.run()
     assert not app.exception and not app.error
-    backend.store().release("planted-circuit")
+    backend.store().models.release("planted-circuit")
     gc.collect()
     others = {id(one) for one in before}
     assert not [one for one in alive() if id(one) not in others]

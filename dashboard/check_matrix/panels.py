@@ -2,6 +2,7 @@
 
 import re
 
+import pandas as pd
 import streamlit as st
 
 from attnviz.matrix_check import KINDS, MatrixVerdict
@@ -90,8 +91,6 @@ def _tables(given: Given) -> None:
 
 
 def _table(title: str, matrix: Matrix) -> None:
-    import pandas as pd
-
     if matrix.size > _MAX_TABLE:
         st.text(f"The first {_MAX_TABLE // matrix.shape[1]} rows:")
         matrix = matrix[: max(1, _MAX_TABLE // matrix.shape[1])]

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.paired_bars import paired_bars
+from attnviz.charts.palettes import SIDES
 from attnviz.heads.contributions import MEASURES
 from dashboard.compare import scripts as scripts
 from dashboard.compare.sides import Side
@@ -67,11 +70,6 @@ def _query(side: Side) -> int:
 
 
 def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import paired_bars
-    from attnviz.charts.palettes import SIDES
-
     names = [
         label
         for label, kept in zip(text_place.labels(a.head.key_tokens), seen, strict=True)
@@ -88,11 +86,6 @@ def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
 
 def _apart(a: Side, b: Side, rows: dict[str, Any], known: dict[str, Any], by: str) -> None:
     """Bars over keys of their own, on one scale."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import paired_bars
-    from attnviz.charts.palettes import SIDES
-
     drawn = np.concatenate([rows[name][known[name]] for name in rows])
     domain = (float(min(drawn.min(), 0)), float(max(drawn.max(), 0)) or 1.0)
     for name, side, colour in zip(rows, (a, b), SIDES.values(), strict=True):

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
+from attnviz import charts
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import state
 from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
-    import pandas as pd
     from streamlit.elements.lib.column_types import ColumnConfig
 
     from attnviz.heads.head import Head
@@ -28,8 +29,6 @@ def row_table(selection: SettledSelection, head: "Head") -> None:
     box = st.expander("This row as a table", key="row_open", on_change=state.touch)
     if not box.open:
         return
-    from attnviz import charts
-
     with box:
         st.text(charts.describe_pair(head, selection.query))
         st.dataframe(
@@ -47,8 +46,6 @@ def table(head: "Head", query: int) -> "pd.DataFrame":
 
     A masked key has no numbers and says why instead. A model with a sink gets a last row for it.
     """
-    import pandas as pd
-
     from attnviz.heads.masks import MASK_REASONS
 
     row = head.rows(query, query + 1)

@@ -106,7 +106,7 @@ def heatmap(
     note = scenes[0].note
     top = Section(height="20" if note else "0")
     if note:
-        top.layers.append(draw.caption(draw.quoted(note), "0", "0"))
+        top.layers.append(draw.caption(draw.quote(note), "0", "0"))
     heights = {"room_h": f"min(room_w,{_TALLEST[len(panels)]})"}
     drawn = maps.Maps(panels, top.height, _HEADING, _GAP, heights, labels_once=True)
     part, *cells = drawn.sections()

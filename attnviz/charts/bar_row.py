@@ -93,14 +93,14 @@ class BarRow:
         by_size = bool(self.known)
         part.layers = axes.bar_axes(own, self.bars, self.domain, _LEFT, by_size=by_size)
         for series in self.series:
-            fixed, read = self._fields(series)
+            fixed, by_row = self._fields(series)
             if by_size:
                 rows = draw.sequence(self.count, "slot")
-                part.layers.append(_bars(series, rows, fixed | self.known | read))
+                part.layers.append(_bars(series, rows, fixed | self.known | by_row))
             else:
                 part.key_layers.append(_bars(series))
                 part.fixed |= fixed
-                part.read |= read
+                part.by_row |= by_row
         part.over = [self._outline()]
         return part
 
@@ -118,11 +118,11 @@ class BarRow:
             f"{name}_x2": f"datum.{name}_x+{series.width}",
             f"{name}_y2": self.height_of("0"),
         }
-        read = {
+        by_row = {
             f"{name}_y": self.height_of(f"datum.{series.value}_value"),
             f"{name}_said": f"{series.text}+datum.{series.value}_text",
         }
-        return fixed, read
+        return fixed, by_row
 
     def _outline(self) -> alt.Chart:
         """The column of the key under the pointer."""
@@ -145,7 +145,7 @@ def _bars(series: Series, data: Any = draw.ONE, fields: dict[str, str] | None = 
     said = {"tooltip": draw.px("datum.tip"), "description": draw.px(f"datum.{name}_said")}
     places = draw.between("x", f"{name}_x") | draw.between("y", f"{name}_y")
     look = {"fill": series.fill, "aria": True}
-    return draw.placed(name, data, calculate=fields, channels=places | said, **look)
+    return draw.boxes(name, data, calculate=fields, channels=places | said, **look)
 
 
 def section(scene: Scene, order: Order, top: str) -> Section:
@@ -153,7 +153,7 @@ def section(scene: Scene, order: Order, top: str) -> Section:
     count = len(scene.keys) if order == "text" else min(MOST, len(scene.keys))
     sink = scene.has_sink and scene.measure_name == "weight"
     colour = SOLID["weight" if scene.measure_name == "weight" else "contribution"]
-    value = selected_row.measured(scene)
+    value = selected_row.measure_prefix(scene)
     against = draw.ref(f"datum.{value}_value<0?'{SOLID['against']}':'{colour}'")
     start, width = "min(1,bar_step*0.12)", "max(1,bar_step-min(2,bar_step*0.24))"
     by_size = {"i": "size_order[datum.slot]"} | selected_row.fields(scene)
@@ -171,7 +171,7 @@ def section(scene: Scene, order: Order, top: str) -> Section:
         known=by_size if order == "size" else {},
     )
     part = row.section()
-    part.layers.insert(0, draw.caption(draw.quoted(_title(scene, count)), "0", f"{top}+2"))
+    part.layers.insert(0, draw.caption(draw.quote(_title(scene, count)), "0", f"{top}+2"))
     if order == "size":
         part.params += _by_size(scene, count)
     if sink:
@@ -218,5 +218,5 @@ def _sink_bar(row: BarRow) -> list[alt.Chart]:
         draw.box(
             draw.ONE, x, y, "max(3,bar_step-2)", tall, channels={"tooltip": draw.px(tip)}, **look
         ),
-        draw.caption(draw.quoted("sink"), f"{x}+bar_step/2", below, **axes.upright()),
+        draw.caption(draw.quote("sink"), f"{x}+bar_step/2", below, **axes.upright()),
     ]

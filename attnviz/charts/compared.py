@@ -37,16 +37,16 @@ def compared(
 ) -> alt.LayerChart:
     """The maps of two heads on one colour scale, and B minus A where both axes are the same tokens.
 
-    Rows are queries, columns are keys. Pointing at a row reads it: in all maps where the queries
-    are the same tokens, else in its own map alone; the bars follow. Tooltips give the numbers of
-    both sides, and their difference, to four significant digits. Clicking a row sets the parameter
-    "pick", fields "query" and "side" (0 is A, 1 is B, 2 the difference). A masked cell has no
-    colour but a hatch; in the map of differences, a cell that either side masks. From 700 pixels on
-    the maps stand side by side.
+    Rows are queries, columns are keys. Pointing at a row puts it in focus, in all maps where the
+    queries are the same tokens, else in its own alone; the bars follow. Tooltips give the numbers
+    of both sides, and their difference, to four significant digits. Clicking a row sets the
+    parameter "pick", fields "query" and "side" (0 is A, 1 is B, 2 the difference). A masked cell
+    has no colour but a hatch; in the map of differences, a cell that either side masks. From 700
+    pixels on the maps stand side by side.
 
     Args:
         a, b: the heads.
-        query: position of the row of A that is read while the pointer is elsewhere.
+        query: position of the row of A that is in focus while the pointer is elsewhere.
         other_query: the row of B, where its queries are other tokens; `query` by default.
         of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
         weight_colour: "unit" spans 0 to 1, "fit" 0 to the largest weight of the two, "log" 0.0001
@@ -112,7 +112,7 @@ def _maps(drawn: Panels, top: str) -> list[Section]:
         title = f"panel_titles[{number}]"
         part.layers += [
             draw.caption(title, x, above, title=True, limit="room_w"),
-            draw.caption(draw.quoted(coloured), x, f"{above}+19", limit="room_w"),
+            draw.caption(draw.quote(coloured), x, f"{above}+19", limit="room_w"),
             *legend.colour_bar(scale, x, f"{above}+36", _BAR),
         ]
     looks, tall = legend.below_maps(drawn.each, "label_room", f"({top})+maps_h", _ROOM)
@@ -158,7 +158,7 @@ def _bars(drawn: Panels, letters: str, top: str) -> Section:
         "scores": "Score, as softmax receives it, unit-less",
     }.get(drawn.of, "Score less the largest of its row, unit-less")
     y = f"({top})+{len(letters) * _LINE + 2}"
-    part.layers.append(draw.caption(draw.quoted(unit), "0", y))
+    part.layers.append(draw.caption(draw.quote(unit), "0", y))
     return part
 
 

@@ -19,11 +19,11 @@ from attnviz.charts.step_marks import (
     hit,
     ink_on,
     line,
-    named,
+    lit_outline,
     number,
-    outlined,
     shade,
     strip,
+    token_label,
     words,
 )
 
@@ -62,7 +62,7 @@ def four_steps(
 
     Args:
         head: the head; it needs values.
-        query: position of the token that reads, from 0.
+        query: position of the token whose row is followed, from 0.
         keys: positions of the keys that are followed, in the order drawn, at most 6.
         lit: which of the keys, from 0, is lit while the pointer is elsewhere.
         width: pixels to start with.
@@ -80,10 +80,8 @@ def four_steps(
     count = len(lanes.lanes)
     chosen = -1 if lit is None or not 0 <= lit < count else lit
     hits = ["cards", "segments", "values"]
-    everywhere = ("0", "0", "width", f"{_TOP + _TALL + 8}*u")
-    ground = draw.box(
-        alt.Data(values=[{"lane": -1}]), *everywhere, name="ground", channels=draw.NO_TOOLTIP
-    )
+    nothing, size = alt.Data(values=[{"lane": -1}]), ("width", f"{_TOP + _TALL + 8}*u")
+    ground = draw.box(nothing, "0", "0", *size, name="ground", channels=draw.NO_TOOLTIP)
     params = [
         draw.selected_by("spot", ["lane"], "pointerover", [*hits, "ground"]),
         draw.selected_by("pick", ["lane"], "click", hits),
@@ -167,16 +165,16 @@ def _headings() -> list[alt.Chart]:
     rooms = ("x_card-8", "x_stack-x_card-8", "x_value-x_stack-4", "width-x_value")
     drawn = []
     for (title, below), x, room in zip(STEPS_TAKEN, places, rooms, strict=True):
-        drawn.append(words(draw.quoted(title), x, "9*u", size=17, limit=room, bold=True))
-        drawn.append(words(draw.quoted(below), x, "30*u", size=12, limit=room))
+        drawn.append(words(draw.quote(title), x, "9*u", size=17, limit=room, bold=True))
+        drawn.append(words(draw.quote(below), x, "30*u", size=12, limit=room))
     return drawn
 
 
 def _focus(lanes: Lanes) -> list[alt.Chart]:
-    """The token that reads, at half the height of the lanes."""
+    """The query's token, at half the height of the lanes."""
     drawn = [
         frame(f"{_EDGE}", f"{_MIDDLE - 42}*u", _FOCUS, 84),
-        named("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
+        token_label("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
     ]
     if lanes.head.q is not None:
         query = lanes.head.q[lanes.query]
@@ -192,7 +190,7 @@ def _cards(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
         bare = lane.key is None
-        drawn.append(named(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
+        drawn.append(token_label(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
         if lane.key is not None:
             drawn += strip(lane.key, reach, "x_card", middle + 14, _CARD)
         drawn += _score(lane, place, middle, top)
@@ -207,12 +205,12 @@ def _score(lane: Lane, place: int, middle: float, top: float) -> list[alt.Chart]
     if lane.masked:
         patch = draw.box(draw.ONE, *box, stroke=MUTED, strokeDash=[4, 3], cornerRadius=ROUND)
         return [
-            patch, words(draw.quoted("masked"), centre, f"{middle}*u", size=13, align="center")
+            patch, words(draw.quote("masked"), centre, f"{middle}*u", size=13, align="center")
         ]  # fmt: skip
     if lane.score is None:
         return []
     colour = ramp("score")[round((0.5 + lane.score / (2 * top)) * (STEPS - 1))]
-    patch = draw.box(draw.ONE, *box, **outlined(place), fill=hex_of(colour), cornerRadius=ROUND)
+    patch = draw.box(draw.ONE, *box, **lit_outline(place), fill=hex_of(colour), cornerRadius=ROUND)
     return [patch, number(short(round(lane.score, 2)), centre, f"{middle}*u", ink_on(colour), 17)]
 
 
@@ -256,7 +254,7 @@ def _stack(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
             drawn.append(number(_share(lane.weight), middle, y, _lane(ink, row), size))
     if lanes.sink > 0:
         y = f"{_TOP + (1 - lanes.sink / 2) * _TALL}*u"
-        label = draw.quoted(f"sink {_share(lanes.sink)}")
+        label = draw.quote(f"sink {_share(lanes.sink)}")
         drawn.append(words(label, middle, y, align="center"))
     return [*drawn, hit("segments", *place, rows)]
 
@@ -267,7 +265,7 @@ def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     drawn = [frame("x_value", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
-        label = draw.quoted(f"{_share(lane.weight)} ×")
+        label = draw.quote(f"{_share(lane.weight)} ×")
         at = f"x_value+{_CARD / 2}*u"
         drawn.append(words(label, at, f"{middle - 15}*u", size=16, align="center", bold=True))
         drawn += strip(lane.value, reach, "x_value", middle + 14, _CARD)
@@ -275,10 +273,10 @@ def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
 
 
 def _output(lanes: Lanes) -> list[alt.Chart]:
-    """The blend: one new vector for the token that reads."""
+    """The blend: one new vector for the query's token."""
     return [
         frame("x_out", f"{_MIDDLE - 42}*u", _OUT, 84),
-        named("focus_word", "x_out", _MIDDLE - 18, _OUT),
+        token_label("focus_word", "x_out", _MIDDLE - 18, _OUT),
         *strip(lanes.output, _reach(lanes.added_vectors), "x_out", _MIDDLE + 16, _OUT),
     ]
 

@@ -116,13 +116,13 @@ def _legend(title: str, low: float, high: float, null: float | None) -> list[alt
         at = f"{_LEFT}+16+70*{min(max((null - low) / (high - low), 0), 1)}"
         parts = [
             draw.box(draw.ONE, f"{at}-1", "14", "2", "15", fill=ACCENT),
-            draw.caption(draw.quoted(f"median null {short(null)}"), f"{_LEFT}+140", "16"),
+            draw.caption(draw.quote(f"median null {short(null)}"), f"{_LEFT}+140", "16"),
         ]
     return parts + [
-        draw.caption(draw.quoted(title), x, "0", limit=f"width-{_LEFT}"),
-        draw.caption(draw.quoted(short(low)), x, "16"),
+        draw.caption(draw.quote(title), x, "0", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(short(low)), x, "16"),
         draw.picture(bar, f"{_LEFT}+16", "18", "70", "7"),
-        draw.caption(draw.quoted(short(high)), f"{_LEFT}+92", "16"),
+        draw.caption(draw.quote(short(high)), f"{_LEFT}+92", "16"),
     ]
 
 

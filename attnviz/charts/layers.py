@@ -44,7 +44,7 @@ def px(expression: str) -> dict[str, Any]:
     return {"value": ref(expression)}
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Text of ours (never a user's) as a string inside an expression."""
     return json.dumps(text)
 
@@ -162,7 +162,7 @@ def box(
     return mark("rect", place | (channels or {}), data, name=name, calculate=calculate, look=look)
 
 
-def placed(
+def boxes(
     name: str,
     data: Any = ONE,
     *,

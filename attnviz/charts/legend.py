@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     def draw(self, x: str, y: str) -> list[alt.Chart]:
         """The entry on a line of entries that starts at x, y."""
         indent = _SWATCH if self.swatch else 0
-        words = draw.caption(draw.quoted(self.words), f"{x}+{self.x + indent}", y)
+        words = draw.caption(draw.quote(self.words), f"{x}+{self.x + indent}", y)
         if not self.swatch:
             return [words]
         return [draw.picture(self.swatch, f"{x}+{self.x}", y, "12", "12"), words]

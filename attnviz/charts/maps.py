@@ -135,9 +135,9 @@ class Maps:
                 draw.param(f"{keys}cells_y", f"[{tops}][{which}]"),
                 draw.param(f"{keys}cells_y2", f"{keys}cells_y+cell_h"),
             ],
-            key_layers=[draw.placed(name, channels=channels, cursor="pointer")],
+            key_layers=[draw.boxes(name, channels=channels, cursor="pointer")],
             fixed={"cell_x": f"{keys}cells_x+datum.i*cell_w", "cell_x2": "datum.cell_x+cell_w"},
-            read={
+            by_row={
                 "place": f"{rows}focus",
                 "query": f"{rows}query_positions[{rows}focus]",
                 "side": "side" if len(mine) > 1 else str(mine[0][0]),

@@ -102,7 +102,7 @@ def _legend(panel: Panel, entries: list[legend.Entry], above: int, right: int) -
     x, y, *_ = panel.box
     top, limit = f"{y}-{above}", f"room_w+{maps.TITLE_LEFT + right}"
     layers = [
-        draw.caption(draw.quoted(panel.title), x, top, title=True, limit=limit),
+        draw.caption(draw.quote(panel.title), x, top, title=True, limit=limit),
         *legend.colour_bar(panel.scale, x, f"{top}+19", _BAR),
     ]
     for entry in entries:
@@ -126,7 +126,7 @@ def _sink(panel: Panel) -> list[alt.Chart]:
     pointed = {"place": "focus", "query": "query_positions[focus]", "key": "-1", "side": "1"}
     return [
         draw.picture(png, x, y, str(_SINK), height),
-        draw.caption(draw.quoted("sink"), f"{x}+{_SINK / 2}", f"{y}+{height}+5", **axes.upright()),
+        draw.caption(draw.quote("sink"), f"{x}+{_SINK / 2}", f"{y}+{height}+5", **axes.upright()),
         maps.around_row(x, y, "focus", str(_SINK), strokeWidth=2),
         draw.box(
             draw.ONE,

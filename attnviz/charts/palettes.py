@@ -25,7 +25,7 @@ _ANCHORS = {
 }
 
 UNDEFINED = (214, 51, 132)  # loud on purpose: a number that should not be there
-ACCENT = "#e8590c"  # the row that is read
+ACCENT = "#e8590c"  # the row in focus
 MUTED = "#757a84"  # text that has to be legible on a light and on a dark ground
 INK, PAPER = "#000000", "#ffffff"  # text on a light and on a dark patch
 SOLID = {"weight": "#7a5bc4", "contribution": "#148f84", "against": "#b8770f"}

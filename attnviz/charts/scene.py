@@ -29,7 +29,7 @@ class Scene:
 
     Attributes:
         head: the head.
-        query: position of the row that is read.
+        query: position of the selected row.
         rows, keys: positions of the queries and keys drawn, ascending.
         stage: the score stage drawn, or a bias alone; None for what softmax received.
         measure_name: one of `attnviz.heads.contributions.MEASURES`.
@@ -99,12 +99,12 @@ class Scene:
 
     @property
     def place(self) -> int:
-        """Which of the drawn rows is the row that is read."""
+        """Which of the drawn rows is the selected one."""
         return int(np.searchsorted(self.rows, self.query))
 
     @property
     def one_text(self) -> bool:
-        """Whether queries and keys are the same tokens, so that a key can be read from."""
+        """Whether queries and keys are the same tokens, so that a key can be selected."""
         return self.head.stack != "cross" and len(set(self.head.allowed.shape)) == 1
 
     @cached_property

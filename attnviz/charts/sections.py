@@ -17,7 +17,7 @@ class Section:
         layers: drawn in this order.
         keys: the prefix of the keys that `key_layers` are about, where a picture has several.
         key_layers: drawn above `layers`, from one shared data row a key, known by its place `i`.
-        fixed, read: fields of those rows, name to expression: what depends on the room alone, and
+        fixed, by_row: fields of those rows, name to expression: what depends on the room alone, and
             what depends on the row in focus. Many marks follow the pointer, so their places are
             fields, worked out once, and not expressions, worked out at every move.
         over: drawn above the key layers.
@@ -31,7 +31,7 @@ class Section:
     layers: list[alt.Chart] = field(default_factory=list)
     key_layers: list[alt.Chart] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
-    read: dict[str, str] = field(default_factory=dict)
+    by_row: dict[str, str] = field(default_factory=dict)
     over: list[alt.Chart] = field(default_factory=list)
     params: list[alt.VariableParameter] = field(default_factory=list)
     hovers: list[str] = field(default_factory=list)
@@ -88,8 +88,8 @@ def compose(
     layers = [ground, *(layer for section in sections for layer in section.layers)]
     for prefix, (count, known) in keys.items():
         own = [section for section in sections if section.keys == prefix and section.key_layers]
-        fields: dict[str, str] = {"group": draw.quoted(prefix)} if len(keys) > 1 else {}
-        for part in (*(s.fixed for s in own), known, *(s.read for s in own)):
+        fields: dict[str, str] = {"group": draw.quote(prefix)} if len(keys) > 1 else {}
+        for part in (*(s.fixed for s in own), known, *(s.by_row for s in own)):
             fields |= part
         on_keys = [layer for section in own for layer in section.key_layers]
         if on_keys:

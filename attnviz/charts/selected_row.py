@@ -42,7 +42,9 @@ def params(scene: Scene) -> list[alt.VariableParameter]:
         "focus_weights": "row_weights[focus]",
         "focus_name": token_name("query", "focus"),
         # the place of the selected token among the keys
-        "read_place": "indexof(key_positions,query_positions[focus])" if scene.one_text else "-1",
+        "selected_place": "indexof(key_positions,query_positions[focus])"
+        if scene.one_text
+        else "-1",
     }
     if scene.measure_name != "weight":
         expressions["focus_parts"] = "row_parts[focus]"
@@ -65,7 +67,9 @@ def unpacking_params() -> list[alt.VariableParameter]:
 
 def key_tokens(scene: Scene, prefix: str = "") -> list[alt.VariableParameter]:
     """Labels, positions and specialness of the keys, as lists."""
-    return [_listed(f"{prefix}key_{name}", values) for name, values in _lists(scene, "key").items()]
+    return [
+        _list_param(f"{prefix}key_{name}", values) for name, values in _lists(scene, "key").items()
+    ]
 
 
 def query_tokens(scene: Scene, prefix: str = "") -> list[alt.VariableParameter]:
@@ -74,7 +78,7 @@ def query_tokens(scene: Scene, prefix: str = "") -> list[alt.VariableParameter]:
     return [
         draw.param(f"{prefix}query_{name}", f"{prefix}key_{name}")
         if values == of_keys[name]
-        else _listed(f"{prefix}query_{name}", values)
+        else _list_param(f"{prefix}query_{name}", values)
         for name, values in _lists(scene, "query").items()
     ]
 
@@ -89,7 +93,7 @@ def _lists(scene: Scene, side: str) -> dict[str, list]:
     }
 
 
-def _listed(name: str, values: list) -> alt.Parameter:
+def _list_param(name: str, values: list) -> alt.Parameter:
     """A list as a parameter; positions that follow one another as their two ends."""
     if name.endswith("positions") and values == list(range(values[0], values[-1] + 1)):
         return draw.param(name, f"sequence({values[0]},{values[-1] + 1})")
@@ -128,14 +132,14 @@ def key_fields(keys: str, rows: str, numbers: Mapping[str, tuple[str, str]]) -> 
     return found | {"tip": tooltip(tip)}
 
 
-def measured(scene: Scene) -> str:
+def measure_prefix(scene: Scene) -> str:
     """The prefix of the fields that hold the chosen measure."""
     return "weights" if scene.measure_name == "weight" else "parts"
 
 
-def absent(scene: Scene) -> str:
+def is_absent(scene: Scene) -> str:
     """An expression: the key has no number in this row, being masked or undefined."""
-    code = f"datum.{measured(scene)}_code"
+    code = f"datum.{measure_prefix(scene)}_code"
     return f"({code}<{packing.ZERO}||{code}==={packing.NOTHING})"
 
 
@@ -155,4 +159,4 @@ def token_name(tokens: str, place: str) -> str:
 
 def tooltip(rows: dict[str, str]) -> str:
     """A tooltip's lines, title to expression, as one expression."""
-    return "{" + ",".join(f"{draw.quoted(title)}:{text}" for title, text in rows.items()) + "}"
+    return "{" + ",".join(f"{draw.quote(title)}:{text}" for title, text in rows.items()) + "}"

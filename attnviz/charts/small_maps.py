@@ -153,8 +153,8 @@ def _legend(scale: ColourScale, block: int, names: str) -> list[alt.Chart]:
     each = "Each pixel is one weight." if block == 1 else f"Each pixel is the largest of {size}."
     x = f"{_LEFT}"
     return [
-        draw.caption(draw.quoted(scale.title), x, "0", limit=f"width-{_LEFT}"),
-        draw.caption(draw.quoted(each + names), x, "15", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(scale.title), x, "0", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(each + names), x, "15", limit=f"width-{_LEFT}"),
         *(_powers(scale) if scale.log else _ends(scale)),
     ]
 
@@ -162,9 +162,9 @@ def _legend(scale: ColourScale, block: int, names: str) -> list[alt.Chart]:
 def _ends(scale: ColourScale) -> list[alt.Chart]:
     """The colour bar between its two numbers."""
     return [
-        draw.caption(draw.quoted(short(scale.low)), f"{_LEFT}", "31"),
+        draw.caption(draw.quote(short(scale.low)), f"{_LEFT}", "31"),
         draw.picture(cell_images.bar(scale.colours, 0, 1), f"{_LEFT}+40", "33", "90", "7"),
-        draw.caption(draw.quoted(short(scale.high)), f"{_LEFT}+136", "31"),
+        draw.caption(draw.quote(short(scale.high)), f"{_LEFT}+136", "31"),
     ]
 
 

@@ -33,11 +33,11 @@ def explore(
 ) -> alt.LayerChart:
     """Two maps of a head, scores left and weights right, the text, and one row's contributions.
 
-    Rows are queries ("from"), columns are keys ("to"). Pointing at a row of either map reads it:
-    the chips of the text and the bars answer at once, in the browser. Tooltips give every cell's
-    numbers to four significant digits, true ones whatever the colours show. Clicking a row or a
-    chip sets the parameter "pick", field "query". From 700 pixels on the maps stand side by side,
-    below that one above the other; the picture follows the width that the page gives it.
+    Rows are queries ("from"), columns are keys ("to"). Pointing at a row of either map puts it in
+    focus: the chips of the text and the bars answer at once, in the browser. Tooltips give every
+    cell's numbers to four significant digits, true ones whatever the colours show. Clicking a row
+    or a chip sets the parameter "pick", field "query". From 700 pixels on the maps stand side by
+    side, below that one above the other; the picture follows the width that the page gives it.
 
     A masked cell is transparent and hatched, the direction of the hatch telling the reason; a row
     that attends to nothing is dotted; an undefined number is pink. None of these has a place on a
@@ -46,7 +46,7 @@ def explore(
 
     Args:
         head: the head.
-        query: position of the row that is read while the pointer is elsewhere, from 0.
+        query: position of the row that is in focus while the pointer is elsewhere, from 0.
         stage: a name in `head.panels`; None for the scores as softmax receives them.
         measure: what shades the chips and makes the bars, a name in
             `attnviz.heads.contributions.MEASURES`.
@@ -84,7 +84,7 @@ def _note_height(drawn: Scene) -> str:
 def _compose(drawn: Scene, sections: list[Section], width: int) -> alt.LayerChart:
     if drawn.note:
         note = Section(height="20")
-        note.layers.append(draw.caption(draw.quoted(drawn.note), "0", "0"))
+        note.layers.append(draw.caption(draw.quote(drawn.note), "0", "0"))
         sections = [note, *sections]
     tall = [section for section in sections if section.height != "0"]
     gaps = Section(height=str(_SPACE * (len(tall) - 1)))

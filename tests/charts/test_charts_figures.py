@@ -27,7 +27,7 @@ def test_bars_hold_every_number_and_leave_out_what_is_undefined():
 def test_of_many_bars_the_largest_are_drawn_in_text_order():
     values = np.arange(100, dtype=float)
     values[3] = -200
-    places = paired_bars.drawn({"a": values})
+    places = paired_bars.find_drawn({"a": values})
     assert places.tolist() == [3, *range(100 - paired_bars.MOST + 1, 100)]
 
 
@@ -37,7 +37,7 @@ def test_points_that_a_logarithm_cannot_show_are_left_out_and_counted(log):
     chart = scatter.scatter(list("abcd"), x, y, x_title="x", y_title="y", log=log)
     labels = [row["label"] for row in rows(chart, 0)]
     assert labels == (["a"] if log else ["a", "b", "d"])
-    assert scatter.drawn(x, y, log=log).sum() == len(labels)
+    assert scatter.find_drawn(x, y, log=log).sum() == len(labels)
 
 
 def test_a_spread_counts_every_trial_once_and_draws_the_lines_it_can():

@@ -156,8 +156,9 @@ def linked_params(panels: Sequence[Panel]) -> list[alt.VariableParameter]:
     each panel, "row" is its packed row in focus.
     """
     several = len({panel.keys for panel in panels}) > 1
+    linked = len({panel.rows for panel in panels}) == 1
     constants, params = {}, []
-    for panel in panels:
+    for number, panel in enumerate(panels):
         name, rows, keys = f"{panel.name}_", panel.rows, panel.keys
         constants[f"{name}rows"] = panel.packed
         if keys == name:
@@ -165,8 +166,7 @@ def linked_params(panels: Sequence[Panel]) -> list[alt.VariableParameter]:
             params += selected_row.key_tokens(panel.scene, keys)
             params.append(draw.param(f"{keys}spot_place", here if several else "spotted"))
         if rows == name:
-            numbers = [n for n, other in enumerate(panels) if other.rows == rows]
-            away = "" if len(numbers) == len(panels) else f"||indexof({numbers},side)<0"
+            away = "" if linked else f"||side!=={number}"
             focus = f"hovered<0{away}?{panel.scene.place}:hovered"
             params += selected_row.query_tokens(panel.scene, rows)
             params.append(draw.param(f"{rows}focus", focus))

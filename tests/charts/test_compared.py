@@ -82,8 +82,8 @@ def test_texts_of_other_tokens_stand_side_by_side_without_a_difference():
     a, b = causal(random_scores(5)), causal(random_scores(3))
     picture = read(a, b, query=4, other_query=1)
     assert picture.params["panel_titles"] == ["A", "B"] and "d_rows" not in picture.params
-    assert picture.params["a_focus"] == "hovered<0||indexof([0],side)<0?4:hovered"
-    assert picture.params["b_focus"] == "hovered<0||indexof([1],side)<0?1:hovered"
+    assert picture.params["a_focus"] == "hovered<0||side!==0?4:hovered"
+    assert picture.params["b_focus"] == "hovered<0||side!==1?1:hovered"
     assert len(picture.params["a_key_labels"]) == 5 and len(picture.params["b_key_labels"]) == 3
     with pytest.raises(BadInput, match="no query 4"):
         compared(a, b, query=4, other_query=4)

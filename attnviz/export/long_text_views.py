@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnviz.charts.overview_chart import from_afar
+from attnviz.charts.overview_chart import overview_map
 from attnviz.charts.row_profile import row_profile
 from attnviz.errors import BadInput
 from attnviz.export import naming, provenance, script
@@ -33,7 +33,7 @@ def overview_view(
     finding: str = "",
     link: str = "",
 ) -> View:
-    """A whole head in blocks, as `attnviz.heads.overview` works it out and `from_afar` draws it.
+    """A whole head at a glance, as `attnviz.heads.overview` has it and `overview_map` draws it.
 
     Its one array is "largest_weight", (query, key) float32: a cell is a block of the head, and its
     places are the first query and the first key of the block. NaN where all of a block is masked.
@@ -71,7 +71,7 @@ def overview_view(
         make_quantities=lambda: {
             "largest_weight": Quantity(known.weights, ("query", "key"), _LARGEST)
         },
-        draw_chart=lambda: from_afar(known, query=query, near=near),
+        draw_chart=lambda: overview_map(known, query=query, near=near),
         source=source,
         script=script.of_overview(source),
         stem=naming.stem(capture.info.name, f"L{layer}H{head}", "overview"),

@@ -52,14 +52,14 @@ def of_overview(source: Mapping[str, Any]) -> str:
     lines = [
         *_write_start(
             source,
-            "from attnviz.charts.overview_chart import from_afar",
+            "from attnviz.charts.overview_chart import overview_map",
             "from attnviz.heads.overview import overview",
         ),
         _write_head("head", place),
         "",
         "found = overview(head)",
         f"weights = found.weights  # the largest in each block of {step} x {step} cells",
-        f"chart = from_afar(found, query={place['query']}, near={place['near']})",
+        f"chart = overview_map(found, query={place['query']}, near={place['near']})",
     ]
     return "\n".join(lines) + "\n"
 

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.paired_bars import paired_bars
+from attnviz.charts.palettes import SIDES
 from attnviz.heads.contributions import MEASURES
 from dashboard.compare import scripts as scripts
 from dashboard.compare.sides import Side
@@ -67,18 +70,13 @@ def _query(side: Side) -> int:
 
 
 def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.compared_bars import COLOURS
-    from attnviz.charts.paired_bars import paired_bars
-
     names = [
         label
         for label, kept in zip(text_place.labels(a.head.key_tokens), seen, strict=True)
         if kept
     ]
     pair = {name: row[seen] for name, row in rows.items()}
-    chart = paired_bars(names, pair, title=MEASURES[by].unit, colours=list(COLOURS.values()))
+    chart = paired_bars(names, pair, title=MEASURES[by].unit, colours=list(SIDES.values()))
     table = pd.DataFrame({"Key": names, **pair})
     table["B \u2212 A"] = table["B"] - table["A"]
     sides = (a.selection, b.selection)
@@ -88,14 +86,9 @@ def _pair(a: Side, b: Side, rows: dict[str, Any], seen: Any, by: str) -> None:
 
 def _apart(a: Side, b: Side, rows: dict[str, Any], known: dict[str, Any], by: str) -> None:
     """Bars over keys of their own, on one scale."""
-    import pandas as pd
-
-    from attnviz.charts.compared_bars import COLOURS
-    from attnviz.charts.paired_bars import paired_bars
-
     drawn = np.concatenate([rows[name][known[name]] for name in rows])
     domain = (float(min(drawn.min(), 0)), float(max(drawn.max(), 0)) or 1.0)
-    for name, side, colour in zip(rows, (a, b), COLOURS.values(), strict=True):
+    for name, side, colour in zip(rows, (a, b), SIDES.values(), strict=True):
         if not known[name].any():
             continue
         labels = text_place.labels(side.head.key_tokens)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.charts.compared_panels import WHOLE, WINDOW
+from attnviz.charts.scene import facing
 from attnviz.errors import AttnvizError
 from dashboard.compare import link
 from dashboard.compare.other_side import SHOWN, Other
@@ -153,7 +155,8 @@ def _pick(
     *,
     width: int,
 ) -> None:
-    key = state.show(f"cmp_b_{name}", getattr(b.selection, name))
+    labels = [words(option) for option in options]
+    key = state.show(f"cmp_b_{name}", getattr(b.selection, name), labels)
     # the rest of the place stays where the reader sees it, also where it was measured
     place_now = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
 
@@ -226,7 +229,7 @@ def _row_of_b(b: Side) -> None:
             format_func=others.__getitem__,
             width=200,
             help="The queries of B are other tokens, so it has a row of its own.",
-            **link.widget("b_query", b.selection.query),
+            **link.widget("b_query", b.selection.query, others),
         )
         here: dict[str, int | None] = {"b_query": b.selection.query}
         go = partial(link.step, "b_query", range(len(others)), here)
@@ -235,9 +238,6 @@ def _row_of_b(b: Side) -> None:
 
 def _near(a: Side) -> None:
     """Which keys are drawn of a text too long to be drawn whole."""
-    from attnviz.charts.compared_panels import WHOLE, WINDOW
-    from attnviz.charts.scene import facing
-
     queries, keys = a.head.allowed.shape
     if max(queries, keys) <= WHOLE:
         return

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.compared import compared
+from attnviz.charts.describe_compared import describe_compared
 from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
@@ -13,8 +16,6 @@ from dashboard.session.chart_picks import chart_key, picked_in
 from dashboard.widgets import export_panel, figure, text_place
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.heads.comparison import RowDistances
 
 _BEGINNING = 60  # characters of a text
@@ -150,10 +151,7 @@ def _metrics(a: Side, found: "RowDistances") -> None:
 
 
 def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
-    from attnviz.charts.compared import compared
-    from attnviz.charts.describe_compared import describe_compared
-
-    rows = {"query": a.selection.query, "other_query": b.selection.query}
+    rows: dict[str, Any] = {"query": a.selection.query, "other_query": b.selection.query}
     last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
     key = chart_key("compare", "pick", query=rows["other_query" if on_b else "query"])
@@ -224,8 +222,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
     box = st.expander("Every row's distance as a table", key="cmp_rows_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
-
     with box:
         frame = pd.DataFrame(
             {
@@ -265,7 +261,6 @@ def _kinds(a: Side, b: Side) -> None:
     box = st.expander("What kind of head each is", key="cmp_kinds_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
 
     from attnviz.detectors import HEAD_MEASURES
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from attnviz.errors import AttnvizError
@@ -275,8 +276,6 @@ def ranked(numbers: Numbers, left: Any) -> list[tuple[int, int]]:
 
 def table(measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]) -> Any:
     """A row a head, in this order; the rest of the heads left in after them."""
-    import pandas as pd
-
     there = np.isfinite(measured.text.values["entropy"]) & left
     rest = [(int(la), int(h)) for la, h in np.argwhere(there) if (int(la), int(h)) not in order]
     places = [*order, *rest]

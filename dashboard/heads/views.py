@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from dashboard.heads import head_charts, scripts
 from dashboard.server.turns import no_step, silent
 from dashboard.session import all_heads, backend
@@ -65,7 +67,6 @@ def _one_measure(
 ) -> "View":
     """A row a head of the measure that is drawn, with its null and its ceiling."""
     import numpy as np
-    import pandas as pd
 
     from attnviz.export import table_view
     from attnviz.export.provenance import of_capture, of_model, versions

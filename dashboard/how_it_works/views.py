@@ -3,6 +3,10 @@
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from attnviz.charts.describe_steps import describe_four_steps
+from attnviz.charts.four_steps import four_steps
 from dashboard.how_it_works import scripts
 from dashboard.server.turns import silent
 from dashboard.session import backend
@@ -10,8 +14,6 @@ from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import figure
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.export import View
     from attnviz.heads.head import Head
     from dashboard.how_it_works.toy import Toy
@@ -27,9 +29,6 @@ def real_steps(
     link: str,
 ) -> "View":
     """The four steps of one row of a head, for the keys that are followed."""
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
-
     head = backend.capture(ask, silent).head(selection.layer, selection.head, selection.stack)
     finding = " ".join(describe_four_steps(head, query=row, keys=keys))
     chart = four_steps(head, query=row, keys=keys, lit=lit)
@@ -41,8 +40,6 @@ def real_steps(
 
 def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
     """The four steps of the invented head."""
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
     from attnviz.export import table_view
 
     head = toy.head()
@@ -62,7 +59,6 @@ def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
 def _followed(head: "Head", row: int, keys: list[int]) -> "pd.DataFrame":
     """A row a key that is followed: its score, NaN where masked, and its weight."""
     import numpy as np
-    import pandas as pd
 
     one = head.rows(row, row + 1)  # of a long text, no other row is worked out
     scores = np.where(one.allowed[0, keys], one.scores[0, keys], np.float32(np.nan))

@@ -3,23 +3,21 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts import ArrayMap, heatmap
 from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader, slight
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import numbers
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
 
 
 def _measure(reader: Reader) -> None:
-    import pandas as pd
-
-    from attnviz.charts.heat import heats
-
     head = reader.head
     number, even, top = reader.run("evenest", lambda _, cap: evenest(cap, reader))
     own = largest(head.weights)
@@ -29,35 +27,52 @@ def _measure(reader: Reader) -> None:
         f"evenest head of the layer is number {number}, with {top:.3f}; even weights over the "
         f"longest row would be {1 / longest:.3f}. On a scale fitted to it, it looks like this:"
     )
-    with st.container(horizontal=True, gap="small"):
-        own_name = f"Head {reader.selection.head}, 0 to 1"
-        drawn = [
-            _map(reader, own_name, head.weights, 0.0, 1.0, "weight"),
-            _map(reader, f"Head {number}, 0 to 1", even, 0.0, 1.0, "weight"),
-            _map(reader, f"Head {number}, 0 to {top:.3g}", even, 0.0, top or 1.0, "weight"),
-        ]
+    placed: dict[str, Any] = {
+        "tokens": head.query_tokens,
+        "key_tokens": head.key_tokens,
+        "allowed": head.allowed,
+        "query": reader.row,
+    }
+    colours: dict[str, Any] = {"colours": "weight", "low": 0}
+    drawn = [
+        ArrayMap(head.weights, f"Head {reader.selection.head}, 0 to 1", **colours, high=1),
+        ArrayMap(even, f"Head {number}, 0 to 1", **colours, high=1),
+        ArrayMap(even, f"Head {number}, 0 to {top:.3g}", **colours, high=top or 1),
+    ]
+    table = pd.DataFrame(
+        {
+            "Query": text_place.labels(head.query_tokens),
+            "Largest weight": head.weights.max(axis=1),
+            f"Largest weight of head {number}": even.max(axis=1),
+        }
+    )
+    alt = (
+        f"Maps of two heads. The darkest cell of the evenest one is {top:.3g}: pale on colours "
+        "from 0 to 1, and dark on colours fitted to it."
+    )
+    figure("claim_bright", heatmap(drawn, **placed), alt, table, script=scripts.bright(number))
     scores, shifted, error = shifted_rows(reader)
     reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
         "Scores, as they are and with another constant added to each row. The weights that "
         f"softmax makes of the two differ by at most {slight(error)}:"
     )
-    with st.container(horizontal=True, gap="medium"):
-        drawn += [
-            _map(reader, "Scores as they are", scores, -reach, reach, "score"),
-            _map(reader, "Scores, each row shifted", shifted, -reach, reach, "score"),
-        ]
+    ends: dict[str, Any] = {"colours": "score", "low": -reach, "high": reach}
+    drawn = [
+        ArrayMap(scores, "Scores as they are", **ends),
+        ArrayMap(shifted, "Scores, each row shifted", **ends),
+    ]
     table = pd.DataFrame(
         {
             "Query": text_place.labels(head.query_tokens),
-            "Largest weight": head.weights.max(axis=1),
             "Largest score": np.where(head.allowed, scores, -np.inf).max(axis=1),
             "Largest score, shifted": np.where(head.allowed, shifted, -np.inf).max(axis=1),
         }
     )
-    alt = "The largest weight and score of each row."
-    chart = heats(drawn, columns=3)
-    numbers("claim_bright", table, alt, chart=chart, script=scripts.BRIGHT)
+    alt = (
+        f"Maps of the scores, as they are and shifted, on colours from {-reach:.3g} to {reach:.3g}."
+    )
+    figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=scripts.SHIFTED)
 
 
 def largest(weights: np.ndarray) -> float:
@@ -91,35 +106,6 @@ def shifted_rows(reader: Reader) -> tuple[np.ndarray, np.ndarray, float]:
         np.where(head.allowed, np.where(head.allowed, head.scores, 0) + by, 0) for by in (0, shift)
     )
     return scores, shifted, float(np.abs(plain - moved).max())
-
-
-def _map(
-    reader: Reader, title: str, values: np.ndarray, low: float, high: float, colours: str
-) -> dict[str, Any]:
-    """Draw one map; how it is drawn comes back."""
-    from attnviz.charts.heat import heat
-
-    options: dict[str, Any] = {
-        "values": values,
-        "shown": reader.head.allowed,
-        "colours": colours,
-        "low": low,
-        "high": high,
-        "title": title,
-        "queries": text_place.labels(reader.head.query_tokens),
-        "keys": reader.keys,
-        "side": 254 if colours == "weight" else 330,
-    }
-    with st.container(width=254 if colours == "weight" else 340):
-        st.altair_chart(
-            heat(**options),
-            key=f"claim_bright_{title}",
-            width="content",
-            alt=f"{title}: a map of the head whose darkest cell is "
-            f"{values[reader.head.allowed].max(initial=low):.3g}, on colours from {low:.3g} to "
-            f"{high:.3g}.",
-        )
-    return options
 
 
 ENTRY = Entry(

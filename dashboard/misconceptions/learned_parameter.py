@@ -2,17 +2,19 @@
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.compared import compared
 from dashboard.misconceptions import scripts as scripts
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Reader, slight
 from dashboard.session import backend
 from dashboard.widgets import text_place
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.figure import numbers
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -32,10 +34,6 @@ def checksum(model: "LoadedModel", module: str) -> str:
 
 
 def _measure(reader: Reader) -> None:
-    import pandas as pd
-
-    from attnviz.charts.heat import heats
-
     names = [name for name, text in EXAMPLES.items() if text != reader.selection.text]
     chosen = text_place.choose(
         "The other text", names, "claim_other", names[0], help="From the examples.", width=250
@@ -51,8 +49,11 @@ def _measure(reader: Reader) -> None:
         f"Your text run twice: no weight of this head differs by more than {slight(again)}. The "
         "other text gives the head other weights, of another shape:"
     )
-    with st.container(horizontal=True, gap="medium"):
-        drawn = [_map("Your text", reader.head), _map("The other text", other)]
+    titles = ("Your text: weights", "The other text: weights")
+    last = len(other.weights) - 1
+    chart = compared(
+        reader.head, other, query=reader.row, other_query=last, names=titles, bars=False
+    )
     frame = pd.DataFrame(
         {
             "Text": ["yours", "the other"],
@@ -62,9 +63,13 @@ def _measure(reader: Reader) -> None:
             "Mean weight on the first token": [_first(h) for h in (reader.head, other)],
         }
     )
-    chart = heats(drawn, columns=2)
     script = scripts.two_texts(EXAMPLES[chosen], reader.ask.tokenizing)
-    numbers("claim_two", frame, "One head on two texts.", chart=chart, script=script)
+    first = [f"{_first(h):.2f}" if len(h.weights) > 1 else "unknown" for h in (reader.head, other)]
+    alt = (
+        "Maps of the weights of one head on two texts. The mean weight on the first token is "
+        f"{first[0]} in yours and {first[1]} in the other."
+    )
+    figure("claim_two", chart, alt, frame, script=script)
 
 
 def _runs(
@@ -84,32 +89,6 @@ def _runs(
     other = backend.run_model(model, of_other).head(**reader.at)
     sums.append(checksum(model, block.module))
     return sums, float(np.abs(second.weights - reader.head.weights).max()), other
-
-
-def _map(title: str, head: "Head") -> dict[str, Any]:
-    """Draw the head's weights; how they are drawn comes back."""
-    from attnviz.charts.heat import heat
-
-    options: dict[str, Any] = {
-        "values": head.weights,
-        "shown": head.allowed,
-        "colours": "weight",
-        "low": 0,
-        "high": 1,
-        "title": f"{title}: weights",
-        "queries": text_place.labels(head.query_tokens),
-        "keys": text_place.labels(head.key_tokens),
-        "side": 320,
-    }
-    with st.container(width=330):
-        st.altair_chart(
-            heat(**options),
-            width="content",
-            key=f"claim_map_{title}",
-            alt=f"{title}: map of the weights of the head, the mean weight on the first token is "
-            f"{_first(head):.2f}.",
-        )
-    return options
 
 
 def _first(head: "Head") -> float:

@@ -121,12 +121,12 @@ def _cost(reader: Reader) -> float:
 
 
 def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
-    from attnviz.charts.scatter import drawn, scatter
+    from attnviz.charts.scatter import find_drawn, scatter
 
     table = found.table
     x, y = table[said].to_numpy(float), table[taken].to_numpy(float)
     correlation = found.correlation(said, taken)
-    left_out = len(table) - int(drawn(x, y, log=True).sum())
+    left_out = len(table) - int(find_drawn(x, y, log=True).sum())
     finding = (
         f"Between {SAID[said].lower()} and the change of the output, the rank correlation over "
         f"{len(table)} keys is {_number(correlation)}. Of random orders of as many keys, 95 in 100 "

@@ -183,7 +183,20 @@ both = np.isfinite(text) & np.isfinite(mixed)
 table = pd.DataFrame({"Your text": text[both], "Shuffled": mixed[both], "Random": random[both]})
 """
 
-BRIGHT = """
+
+def bright(number: int) -> str:
+    return filled(_BRIGHT, number=number)
+
+
+_BRIGHT = """
+import pandas as pd
+
+even = capture.head(head.layer, number, head.stack).weights
+table = pd.DataFrame({"Largest weight": head.weights.max(axis=1)})
+table[f"Largest weight of head {number}"] = even.max(axis=1)
+"""
+
+SHIFTED = """
 import numpy as np
 import pandas as pd
 
@@ -191,8 +204,7 @@ scores = np.where(head.allowed, head.scores, 0)
 size = float(np.abs(scores).max()) or 1.0
 by = np.random.default_rng(0).uniform(-size, size, (len(scores), 1)).astype(np.float32)
 largest = [np.where(head.allowed, s, -np.inf).max(axis=1) for s in (scores, scores + by)]
-table = pd.DataFrame({"Largest weight": head.weights.max(axis=1), "Largest score": largest[0]})
-table["Largest score, shifted"] = largest[1]
+table = pd.DataFrame({"Largest score": largest[0], "Largest score, shifted": largest[1]})
 """
 
 

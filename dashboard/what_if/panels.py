@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.paired_bars import BEFORE, paired_bars
+from attnviz.charts.palettes import SOLID
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import backend
 from dashboard.session.outcome import NOTHING_OUT, SHOWN, Outcome, distinct, predicted, puts_out
@@ -96,11 +99,6 @@ def began(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> 
 
 def row(outcome: Outcome, before: "Head", after: "Head", at: int) -> None:
     """The weights of one row of two heads, before and after."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
     seen = np.flatnonzero(before.allowed[at])
     labels = text_place.labels(before.key_tokens)
     names = [labels[key] for key in seen]
@@ -135,11 +133,6 @@ def _row_alt(before: "Head", after: "Head", at: int) -> str:
 
 def output(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> None:
     """The likeliest tokens, or the change of each token's last state."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
     if outcome.tokens:
         names = distinct([token.label for token, *_ in outcome.tokens])
         pair = {
@@ -176,11 +169,6 @@ def output(outcome: Outcome, capture: "Capture", selection: SettledSelection) ->
 
 def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, measure: str) -> None:
     """What each key adds to the row, before and after, by a measure of the reader's choice."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
     if after.instead is not None:
         st.text(
             "What the head puts out was replaced as a whole, so it comes from no key: there are "

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts import grid
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results, state
 from dashboard.session.outcome import NOTHING_OUT, moved, place_of_output, puts_out
@@ -17,8 +19,6 @@ from dashboard.what_if.experiment import HOWS, Experiment
 from dashboard.widgets import figure, text_place
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.capture import Capture
     from attnviz.models import LoadedModel
 
@@ -97,8 +97,6 @@ def measure(
     tell: Callable[[int, int], None],
 ) -> "pd.DataFrame":
     """A row a head: layer, head, how far the output moves without it."""
-    import pandas as pd
-
     from attnviz.interventions import effects
 
     rows: list[dict[str, float]] = []
@@ -125,7 +123,6 @@ def measure(
 def _draw(
     found: "pd.DataFrame", selection: SettledSelection, capture: "Capture", script: str
 ) -> None:
-    from attnviz.charts import grid
     from attnviz.faithfulness.agreement import has_logits
 
     unit = "Total variation, 0 to 1" if has_logits(capture) else "1 - cosine of the state, 0 to 2"
@@ -188,16 +185,18 @@ def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
     places = [(int(row["Layer"]), int(row["Head"])) for _, row in ranked[:_BEST].iterrows()]
     changes = dict(zip(places, ranked["Change"][:_BEST], strict=True))
     own = (selection.layer, selection.head)
-    key = state.show("sweep_open", own if own in places else None)
+    names = {at: f"layer {at[0]}, head {at[1]}: {change:.4f}" for at, change in changes.items()}
+    key = state.show("sweep_open", own if own in places else None, list(names.values()))
 
     def go() -> None:
-        layer, head = st.session_state[key]
-        state.change(layer=layer, head=head)
+        if st.session_state[key] in places:
+            layer, head = st.session_state[key]
+            state.change(layer=layer, head=head)
 
     st.selectbox(
         "Open one of the strongest",
         places,
-        format_func=lambda at: f"layer {at[0]}, head {at[1]}: {changes[at]:.4f}",
+        format_func=names.__getitem__,
         key=key,
         on_change=go,
         placeholder="Choose a head",

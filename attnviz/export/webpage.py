@@ -96,7 +96,9 @@ def _write_below(view: "View") -> list[str]:
         parts.append("<h2>The numbers</h2>")
         if len(table) > MOST_ROWS:
             parts.append(f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>")
-        parts.append(f'<div class="wide">{_write_table(table[:MOST_ROWS])}</div>')
+        # what scrolls sideways takes the focus, so that the keyboard reaches all of it
+        wide = '<div class="wide" tabindex="0" role="region" aria-label="The numbers">'
+        parts.append(f"{wide}{_write_table(table[:MOST_ROWS])}</div>")
     parts.append("<h2>How to read the numbers</h2><ul>")
     for name, quantity in view.quantities.items():
         axes = " x ".join(quantity.axes)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.export.numbers_in_files import read_numbers
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -140,7 +142,6 @@ RED = ("planted-circuit", "red fox ran home red fox ran home")
 
 def test_a_head_is_captured_saved_and_made_again(tmp_path: Path) -> None:
     import attnviz as library
-    from attnviz import export
 
     files = [tmp_path / f"head.{kind}" for kind in ("npz", "csv", "svg")]
     outs = [word for path in files for word in ("--out", str(path))]
@@ -150,12 +151,14 @@ def test_a_head_is_captured_saved_and_made_again(tmp_path: Path) -> None:
     assert "Running the model" in err and "blocks recorded" in err and "head.npz: " in err
     expected = library.capture(library.load(RED[0]), RED[1]).head(1, 0)
     for path in files[:2]:
-        assert np.array_equal(export.read(path).arrays["weights"], expected.weights)
+        found = read_numbers(path.read_bytes(), path.suffix[1:])
+        assert np.array_equal(found["weights"], expected.weights)
         code, out, err = attnviz("again", str(path))
         assert (code, out.splitlines()[-1][:22]) == (0, "The same in every bit,")
     code, out, _ = attnviz("again", str(files[2]), "--quiet", "--out", str(tmp_path / "x.json"))
-    assert code == 0 and "no arrays to compare" in out
-    assert np.array_equal(export.read(tmp_path / "x.json").arrays["weights"], expected.weights)
+    assert code == 0 and "The same in every bit, all" in out and "by their digests" in out
+    found = read_numbers((tmp_path / "x.json").read_bytes(), "json")
+    assert np.array_equal(found["weights"], expected.weights)
 
 
 def test_what_ifs_and_options_reach_the_file(tmp_path: Path) -> None:
@@ -172,20 +175,27 @@ def test_what_ifs_and_options_reach_the_file(tmp_path: Path) -> None:
     saved = export.read(path)
     assert saved.provenance["input"]["asked"]["text"] == "red fox ran home\nred fox 日本"
     assert [c["kind"] for c in saved.provenance["interventions"]] == ["HideKeys", "Temper"]
-    assert saved.provenance["place"]["query"] == 5 and "stage" in saved.arrays
+    assert saved.provenance["place"]["query"] == 5 and "stage" in saved.provenance["arrays"]
     assert saved.again().identical
 
 
 def test_a_result_that_is_not_the_same_exits_with_1(tmp_path: Path) -> None:
     import json
 
-    path = tmp_path / "head.json"
-    assert attnviz("capture", *RED, "--layer", "1", "--head", "0", "--out", str(path))[0] == 0
-    whole = json.loads(path.read_text())
-    whole["arrays"]["weights"][3][0] = 0.5
-    path.write_text(json.dumps(whole))
-    code, out, _ = attnviz("again", str(path))
+    path, other = tmp_path / "head.json", tmp_path / "head.npz"
+    outs = ("--out", str(path), "--out", str(other))
+    assert attnviz("capture", *RED, "--layer", "1", "--head", "0", *outs)[0] == 0
+    with np.load(other) as file:
+        arrays = dict(file)
+    arrays["weights"][3, 0] = 0.5
+    np.savez(other, **arrays)
+    code, out, _ = attnviz("again", str(other))
     assert code == 1 and "Not the same" in out and "in weights" in out
+    whole = json.loads(path.read_text())
+    whole["provenance"]["arrays"]["weights"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(whole, indent=1))
+    code, out, _ = attnviz("again", str(path))
+    assert code == 1 and "Not the same in every bit: weights" in out
     whole["provenance"]["model"]["revision"] = "planted-0"
     path.write_text(json.dumps(whole))
     code, _, err = attnviz("again", str(path))
@@ -203,13 +213,12 @@ def test_where_the_numbers_come_from_is_printed(tmp_path: Path) -> None:
 
 
 def test_all_heads_are_measured(tmp_path: Path) -> None:
-    from attnviz import export
-
     path = tmp_path / "heads.csv"
     code, out, err = attnviz("heads", *RED, "--out", str(path))
     assert code == 0 and "Measuring every head 100%" in err
     assert "Induction: layer 1, head 0 has the most, 1 " in out
-    assert export.read(path).arrays["induction"][1, 0] == pytest.approx(1, abs=1e-3)
+    found = read_numbers(path.read_bytes(), "csv")
+    assert found["induction"][1, 0] == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from attnviz.detectors import effect, profile, repeated
 from dashboard.explore import views
 from dashboard.how_it_works import views as how_it_works_views
 from dashboard.session import backend
+from tests.export.numbers_in_files import read_numbers
 
 TEXT = "red fox ran home red fox ran home"
 PLANTED = {"model": "planted-circuit"}
@@ -43,9 +44,16 @@ def addresses(app):
 
 
 def read(files, key, kind):
+    """What attnviz reads of the file, with its numbers, whatever the kind."""
     make, name = files[f"{key}_export_{kind}"]
     assert name.endswith(f".{kind}")
-    return export.from_bytes(make(), kind)
+    data = make()
+    return Read(export.from_bytes(data, kind), read_numbers(data, kind))
+
+
+class Read:
+    def __init__(self, saved, arrays):
+        self.provenance, self.again, self.arrays = saved.provenance, saved.again, arrays
 
 
 def test_nothing_is_made_before_the_panel_is_open(open_app, files, monkeypatch):

@@ -9,14 +9,17 @@ import numpy as np
 import streamlit as st
 
 from attnviz.errors import AttnvizError
+from attnviz.experiments.every_head import HeadGrids, measure_effect, read_profile, read_survey
+from attnviz.experiments.output_tokens import find_output_row, has_output
 from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
-from dashboard.session.outcome import NOTHING_OUT, place_of_output, puts_out
+from dashboard.session.outcome import NOTHING_OUT
 from dashboard.session.selection import HEAD_CHOICES, SettledSelection, span_of
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from attnviz.capture import Capture
@@ -29,22 +32,22 @@ _REPEATED = "_repeated"
 
 @dataclass(frozen=True)
 class Numbers:
-    """One measure of all heads.
-
-    values, null, ceiling: (layer, head); a ceiling of NaN is none that is known.
-    """
+    """One measure of all heads, with its words."""
 
     title: str
     definition: str
     unit: str
     ceiling_words: str
     null_words: str
-    values: "NDArray[Any]"
-    null: "NDArray[Any]"
-    ceiling: "NDArray[Any]"
+    grids: HeadGrids
     falls: bool = False
     found: list[tuple[int, int]] | None = None  # None: no such line is drawn
     rows: str = ""
+
+    @property
+    def values(self) -> "NDArray[Any]":
+        """(layer, head)"""
+        return self.grids.values
 
     @property
     def strength(self) -> "NDArray[Any]":
@@ -87,7 +90,7 @@ class Measured:
         stack = selection.stack
         self.text = long_heads.profile(self.ask, capture, stack)
         self.survey = survey_source.opened(selection, capture)
-        self.at = place_of_output(capture, selection)
+        self.at = find_output_row(capture, stack, selection.query)
 
     @property
     def random(self) -> "HeadProfile | None":
@@ -136,9 +139,7 @@ class Measured:
             measure.unit,
             measure.ceiling,
             measure.null,
-            profile.values[name],
-            profile.null(name),
-            profile.ceilings[name],
+            read_profile(profile, name),
             measure.falls,
             profile.found(name) if np.isfinite(profile.ceilings[name]).any() else None,
             f"{most:,} of {self._queries(profile):,} rows count{self._sample(profile)}.",
@@ -149,11 +150,9 @@ class Measured:
         from attnviz.detectors.profiles import beyond_half, risen
 
         measure = HEAD_MEASURES[name]
-        shape = self.text.values["entropy"].shape
-        values, null, ceiling, rows = (
-            survey_source.grid(survey, name, statistic, self.selection.stack, shape)
-            for statistic in ("mean", "null", "ceiling", "rows")
-        )
+        layers, heads = self.text.values["entropy"].shape
+        grids = read_survey(survey, name, self.selection.stack, (layers, heads))
+        rows = survey.grid(name, "rows", self.selection.stack)
         most = int(np.nanmax(rows)) if np.isfinite(rows).any() else 0
         return Numbers(
             titles()[name],
@@ -161,11 +160,9 @@ class Measured:
             measure.unit,
             measure.ceiling,
             measure.null,
-            values,
-            null,
-            ceiling,
+            grids,
             measure.falls,
-            beyond_half(risen(values, null, ceiling, falls=measure.falls)),
+            beyond_half(risen(*vars(grids).values(), falls=measure.falls)),
             f"{most:,} rows of {survey.texts:,} texts count.",
         )
 
@@ -189,7 +186,7 @@ class Measured:
     def _effect(self) -> Numbers | None:
         if not backend.has_experiment(self.ask, self._name):
             return None
-        values = backend.experiment(self.ask, self._name, _never, silent)
+        grids: HeadGrids = backend.experiment(self.ask, self._name, _never, silent)
         predicts = self.capture.logits is not None and len(self.capture.logits) > 0
         return Numbers(
             titles()["effect"],
@@ -197,14 +194,12 @@ class Measured:
             "nats" if predicts else "none, 0 to 2",
             "None that is known before the model runs." if predicts else "2: turned around.",
             "0: a head that changes nothing.",
-            values,
-            np.where(np.isnan(values), np.nan, 0),
-            np.full_like(values, np.nan if predicts else 2),
+            grids,
         )
 
     def ask_for_effect(self) -> None:
         """The button, with its cost; or why there is none."""
-        if not puts_out(self.capture):
+        if not has_output(self.capture):
             st.text(NOTHING_OUT)
             return
         token = text_place.named(self.capture.query_tokens(self.selection.stack), self.at)
@@ -218,17 +213,9 @@ class Measured:
             label="Measure the effect of every head",
         )
 
-    def _run(self, model: "LoadedModel", capture: "Capture", layers: Any, step: Any) -> Any:
-        from attnviz.detectors import effect
-
-        return effect(
-            model,
-            capture,
-            self.selection.stack,
-            query=self.at,
-            layers=layers,
-            progress=step,
-        )
+    def _run(self, model: "LoadedModel", capture: "Capture", layers: Any, step: Any) -> HeadGrids:
+        stack = self.selection.stack
+        return measure_effect(model, capture, stack, self.at, layers=layers, progress=step)
 
     def _cost(self) -> float:
         """Seconds for all heads, from one timed layer in the middle of the model."""
@@ -256,9 +243,9 @@ def kept(selection: SettledSelection, numbers: Numbers | None, shape: tuple[int,
     if selection.above and numbers is not None:
         with np.errstate(invalid="ignore"):
             if numbers.falls:
-                left &= numbers.values * selection.above <= numbers.null
+                left &= numbers.values * selection.above <= numbers.grids.null
             else:
-                left &= numbers.values >= numbers.null * selection.above
+                left &= numbers.values >= numbers.grids.null * selection.above
     return left
 
 
@@ -269,7 +256,9 @@ def ranked(numbers: Numbers, left: Any) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in places[order]]
 
 
-def table(measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]) -> Any:
+def table(
+    measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]
+) -> "pd.DataFrame":
     """A row a head, in this order; the rest of the heads left in after them."""
     import pandas as pd
 

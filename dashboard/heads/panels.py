@@ -182,8 +182,8 @@ def _finding(numbers: Numbers | None, order: list[tuple[int, int]], left: Any) -
         f"{numbers.title}: layer {layer}, head {head} has the {most}, "
         f"{short(float(numbers.values[layer, head]))}"
     )
-    null = float(numbers.null[layer, head])
-    ceiling = float(numbers.ceiling[layer, head])
+    null = float(numbers.grids.null[layer, head])
+    ceiling = float(numbers.grids.ceiling[layer, head])
     words += f" (null {short(null)}"
     words += ")." if np.isnan(ceiling) else f", ceiling {short(ceiling)})."
     if numbers.found is not None:

@@ -10,9 +10,6 @@ from dashboard.session import backend, notices, state
 from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from attnviz.capture import Capture
     from attnviz.survey import Survey
 
@@ -100,18 +97,6 @@ def _check(found: "Survey", selection: SettledSelection, capture: "Capture") -> 
             why=f"It has {', '.join(found.stacks) or 'no text that counted'}.",
             todo="Choose another stack, or this text under Numbers from.",
         )
-
-
-def grid(
-    found: "Survey", measure: str, statistic: str, stack: str, shape: tuple[int, int]
-) -> "NDArray[np.float64]":
-    """(layer, head) in the shape of the page's other grids."""
-    import numpy as np
-
-    values = found.grid(measure, statistic, stack)
-    whole = np.full(shape, np.nan)
-    whole[: values.shape[0], : values.shape[1]] = values
-    return whole
 
 
 def examples(found: "Survey", selection: SettledSelection) -> None:

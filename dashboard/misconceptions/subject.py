@@ -1,4 +1,4 @@
-"""The reader's own model, text, head and row, as an entry's measurement sees them."""
+"""The subject of a measurement: the chosen model, text, head and row."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from attnviz.experiments.changed_rows import measure_changes
+from attnviz.experiments.output_tokens import has_output
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results
-from dashboard.session.outcome import NOTHING_OUT, moved, puts_out
+from dashboard.session.outcome import NOTHING_OUT
+from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from attnviz.capture import Capture
@@ -21,13 +25,13 @@ if TYPE_CHECKING:
     from attnviz.models import LoadedModel
 
 
-class Reader:
+class Subject:
     """What is chosen, and short ways to measure on it.
 
     Attributes:
         selection: settled on the capture.
         capture: of the reader's text.
-        row: the position of the query that is read.
+        row: the position of the selected query.
     """
 
     def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
@@ -71,6 +75,10 @@ class Reader:
         """The key with the largest weight of the row."""
         return int(self.head.weights[self.row].argmax())
 
+    def place_of(self, key: int) -> int:
+        """The place of a key among those that the row may look at: its row in their tables."""
+        return int(np.searchsorted(self.seen, key))
+
     @property
     def predicts(self) -> bool:
         """Whether the model puts out a distribution over tokens here."""
@@ -91,9 +99,27 @@ class Reader:
 
     def puts_out(self) -> bool:
         """Whether there is an output to compare; says so where there is none."""
-        if not puts_out(self.capture):
+        if not has_output(self.capture):
             st.text(NOTHING_OUT)
-        return puts_out(self.capture)
+        return has_output(self.capture)
+
+    def measure_row(
+        self, function: "Callable[..., pd.DataFrame]", **options: Any
+    ) -> "tuple[pd.DataFrame, str]":
+        """What a function of the library says of the row, and the script that calls it."""
+        table = function(self.head, self.row, **options)
+        return table, write_call(function, "head", query=self.row, **options)
+
+    def script(
+        self,
+        function: Callable[..., Any],
+        given: str = "model, capture, head",
+        *,
+        then: str = "",
+        **options: Any,
+    ) -> str:
+        """The script that calls a function of the library on this row."""
+        return write_call(function, given, query=self.row, **options, then=then)
 
     def run(self, name: str, make: "Callable[[LoadedModel, Capture], Any]", *options: Any) -> Any:
         """A measurement of a moment: made now or taken from the store."""
@@ -126,10 +152,7 @@ class Reader:
         """How far the output moves under each what-if, each a tuple of interventions."""
 
         def make(model: "LoadedModel", capture: "Capture") -> list[float]:
-            from attnviz.interventions import effects
-
-            outputs = effects(model, capture, whatifs)
-            return [moved(capture, output, self.row) for output in outputs]
+            return measure_changes(model, capture, whatifs, self.row)
 
         return self.run(name, make, tuple(whatifs))
 

@@ -78,11 +78,11 @@ def test_a_fresh_environment_starts_draws_and_stays_small(started, smollm2):
     assert reader.sentence() == right(here, smollm2).sentence
     assert any("shared server" in text for text in reader.texts("caption"))
     taken = memory_of(server.pid)
-    assert taken["VmRSS"] < 800 * MB, f"{taken['VmRSS'] / MB:.0f} MB at rest"
-    assert taken["VmHWM"] < 1_000 * MB, f"{taken['VmHWM'] / MB:.0f} MB at most"
-    assert taken["RssAnon"] < 600 * MB, "what no system can take back"
-    reader.go(head=2)  # the model's pages come in again
-    assert memory_of(server.pid)["VmRSS"] < 800 * MB
+    assert taken["VmRSS"] < 1_300 * MB, f"{taken['VmRSS'] / MB:.0f} MB, the mapped files included"
+    own = taken["RssAnon"]
+    assert own < 450 * MB, f"{own / MB:.0f} MB that no system can take out"
+    reader.go(head=2)
+    assert memory_of(server.pid)["RssAnon"] < own + 50 * MB
     assert "Traceback" not in log.read_text()
 
 

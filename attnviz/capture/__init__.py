@@ -5,6 +5,7 @@ must work, also after `import attnviz.capture`, so the module itself can be call
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ sys.modules[__name__].__class__ = _CallableModule
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if name not in _HOMES:
         raise AttributeError(f"module 'attnviz.capture' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput, UnsupportedModel
+from attnviz.models import architecture, planted, source
 from attnviz.models.loaded import describe_model, read_count
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def _shell(model: Any) -> "Module":
     on torch's device for shapes alone."""
     import torch
     from transformers import PreTrainedConfig
-
-    from attnviz.models import architecture, planted, source
 
     if hasattr(model, "hf"):
         return model.hf

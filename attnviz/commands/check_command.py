@@ -66,12 +66,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(path: str, choose: str) -> object:
-    from attnviz.matrix_check.matrix_file import MAX_BYTES, read, read_file
+    from attnviz.matrix_check.matrix_file import MAX_BYTES, read_matrix, read_matrix_file
 
     if path == "-":
-        reading = read(sys.stdin.buffer.read(MAX_BYTES + 1), choose)
+        reading = read_matrix(sys.stdin.buffer.read(MAX_BYTES + 1), choose)
     else:
-        reading = read_file(path, choose)
+        reading = read_matrix_file(path, choose)
     for note in reading.notes:
         print(note, file=sys.stderr)
     return reading.matrix
@@ -79,7 +79,7 @@ def _read(path: str, choose: str) -> object:
 
 def _matched(matrix: object, model: str, text: str) -> str:
     from attnviz.capture import capture
-    from attnviz.matrix_check.match import describe
+    from attnviz.matrix_check.match import describe_match
     from attnviz.models import load
 
-    return describe(matrix, capture(load(model), text))
+    return describe_match(matrix, capture(load(model), text))

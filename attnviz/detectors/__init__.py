@@ -10,26 +10,30 @@ random tokens, on which it is the head alone.
 ([(0, 1)], [(0, 0)])
 """
 
-from attnviz.detectors.ablation import effect
-from attnviz.detectors.control_texts import controls
-from attnviz.detectors.measures import HEAD_MEASURES, SHARES, HeadMeasure
-from attnviz.detectors.profiles import HeadProfile, head_grid, profile
-from attnviz.detectors.repeated_text import repeated
-from attnviz.detectors.similarity import Alike, alike
-from attnviz.detectors.thumbnails import Thumbnails, thumbnails
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "HEAD_MEASURES",
-    "SHARES",
-    "Alike",
-    "HeadMeasure",
-    "HeadProfile",
-    "Thumbnails",
-    "alike",
-    "controls",
-    "effect",
-    "head_grid",
-    "profile",
-    "repeated",
-    "thumbnails",
-]
+_HOMES = {
+    "Alike": "similarity",
+    "HEAD_MEASURES": "measures",
+    "HeadMeasure": "measures",
+    "HeadProfile": "profiles",
+    "SHARES": "measures",
+    "Thumbnails": "thumbnail_maps",
+    "alike": "similarity",
+    "controls": "control_texts",
+    "effect": "ablation",
+    "head_grid": "profiles",
+    "profile": "profiles",
+    "repeated": "repeated_text",
+    "thumbnails": "thumbnail_maps",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Names are loaded when first used: what measures there are is known without torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'attnviz.detectors' has no attribute {name!r}")
+    return getattr(import_module(f"attnviz.detectors.{_HOMES[name]}"), name)

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnviz.capture.row_chunks import row_pieces
@@ -67,8 +68,6 @@ class HeadProfile:
 
     def table(self) -> "pd.DataFrame":
         """A row a head: layer, head, then every measure."""
-        import pandas as pd
-
         shown = np.argwhere(np.isfinite(np.stack(list(self.values.values()))).any(axis=0))
         columns: dict[str, NDArray] = {"layer": shown[:, 0], "head": shown[:, 1]}
         columns |= {name: grid[tuple(shown.T)] for name, grid in self.values.items()}

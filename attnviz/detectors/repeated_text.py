@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnviz.errors import BadInput
+from attnviz.tokens import tokenize
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -83,8 +84,6 @@ def _ordinary(model: "LoadedModel", number: int) -> bool:
 
 def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The ids that the tokenizer puts before a text and after it."""
-    from attnviz.tokens import tokenize
-
     if tokenizer is None:
         return [], []
     tokens = tokenize(tokenizer, "a").tokens

@@ -8,23 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from attnviz import interventions
 from attnviz.errors import AttnvizError, BadInput
-from attnviz.interventions import kinds
-from attnviz.interventions.kinds import Intervention
+from attnviz.heads.intervention import Intervention
 
 KINDS: dict[str, type[Intervention]] = {
-    kind.__name__: kind
-    for kind in (
-        kinds.Ablate,
-        kinds.AddToScore,
-        kinds.Flatten,
-        kinds.HideKeys,
-        kinds.Permute,
-        kinds.SetWeights,
-        kinds.Temper,
-        kinds.ZeroValue,
-    )
+    name: kind
+    for name, kind in vars(interventions).items()
+    if name in interventions.__all__
+    and isinstance(kind, type)
+    and issubclass(kind, Intervention)
+    and kind is not Intervention
 }
+"""The interventions that a file can hold: those that `attnviz.interventions` offers."""
 
 
 def as_data(change: Intervention) -> dict[str, Any]:
@@ -33,7 +29,7 @@ def as_data(change: Intervention) -> dict[str, Any]:
     Raises:
         BadInput: a kind of somebody's own, which no file can hold.
 
-    >>> as_data(kinds.Temper(3, temperature=2.0))
+    >>> as_data(interventions.Temper(3, temperature=2.0))
     {'kind': 'Temper', 'layer': 3, 'temperature': 2.0}
     """
     name = type(change).__name__
@@ -68,7 +64,7 @@ def from_data(data: Mapping[str, Any]) -> Intervention:
 def as_python(change: Intervention) -> str:
     """Python that makes the what-if, where the names of `attnviz.interventions` are imported.
 
-    >>> as_python(kinds.HideKeys(0, 1, keys=[2]))
+    >>> as_python(interventions.HideKeys(0, 1, keys=[2]))
     'HideKeys(layer=0, head=1, keys=(2,))'
     """
     data = as_data(change)

@@ -12,6 +12,7 @@ from attnviz.export import naming, notebook, provenance, script
 from attnviz.export.changes import as_data
 from attnviz.export.view import REASON, WHY_MASKED, Axis, Quantity, View
 from attnviz.heads.contributions import MEASURES
+from attnviz.heads.row_frame import frame_contributions
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -102,7 +103,7 @@ def head_view(
         source=source,
         script=script.of_head(source),
         stem=naming.stem(capture.info.name, f"L{layer}H{head}", "what-if" if changes else ""),
-        table=lambda: _row(one, row),
+        table=lambda: frame_contributions(one, row),
         flexible=True,
     )
 
@@ -134,7 +135,7 @@ def bare_view(one: "Head", query: int | None = None) -> View:
         source=source,
         script="",
         stem=naming.stem(one.model, f"L{one.layer}H{one.head}"),
-        table=lambda: _row(one, row),
+        table=lambda: frame_contributions(one, row),
         flexible=True,
     )
 
@@ -261,26 +262,6 @@ def _chart(drawn: Scene, near: int | None, looks: Mapping[str, Any]) -> Any:
 
     options: dict[str, Any] = {"stage": drawn.stage, "measure": drawn.measure_name, **looks}
     return charts.explore(drawn.head, query=drawn.query, near=near, **options)
-
-
-def _row(one: "Head", query: int) -> Any:
-    """The row that is read: a row a key, as a page shows it."""
-    import pandas as pd
-
-    from attnviz.heads.masks import MASK_REASONS
-
-    part = one.rows(query, query + 1)
-    frame = part.contributions(query)
-    labels = [token.label for token in one.key_tokens] or [""] * len(frame)
-    columns = {
-        "Key": frame["position"],
-        "Token": labels,
-        "Mask": [MASK_REASONS[reason] if reason else "" for reason in part.mask_reason[0]],
-        "Score": frame["score"],
-        "Weight": frame["weight"],
-        MEASURES["contribution_norm"].title: frame["contribution_norm"],
-    }
-    return pd.DataFrame(columns)
 
 
 def _source(

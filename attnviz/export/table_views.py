@@ -111,9 +111,9 @@ def matrix_view(
 
 
 def _picture(matrix: NDArray) -> Any:
-    from attnviz.matrix_check.matrix_picture import picture
+    from attnviz.matrix_check.matrix_picture import draw_matrix
 
-    return picture(matrix)
+    return draw_matrix(matrix)
 
 
 def _script(matrix: NDArray, other: NDArray | None) -> str:

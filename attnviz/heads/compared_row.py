@@ -2,20 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+import pandas as pd
 
 from attnviz.heads.comparison import quantity, same_keys
-from attnviz.heads.masks import MASK_REASONS
+from attnviz.heads.row_frame import frame_row
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.heads.head import Head
 
 MINUS = "B \u2212 A"
 
 
-def rows_of(a: "Head", b: "Head", query: int, other_query: int, of: str) -> "pd.DataFrame":
+def rows_of(a: "Head", b: "Head", query: int, other_query: int, of: str) -> pd.DataFrame:
     """Two rows in one table: a row a key where the keys are the same tokens, with the columns
     "Position", "Token", "A", "B" and B minus A; else the rows of `row_of`, A's and then B's, with
     the column "Side" before them. Why a key is masked stands beside it.
@@ -25,8 +23,6 @@ def rows_of(a: "Head", b: "Head", query: int, other_query: int, of: str) -> "pd.
     >>> rows_of(a, b, 0, 0, "scores")[["A", "B", MINUS]].values.tolist()
     [[0.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
-    import pandas as pd
-
     first, second = row_of(a, query, of), row_of(b, other_query, of)
     if not same_keys(a, b):
         sides = [frame.assign(Side=name) for name, frame in (("A", first), ("B", second))]
@@ -42,7 +38,7 @@ def rows_of(a: "Head", b: "Head", query: int, other_query: int, of: str) -> "pd.
     return frame
 
 
-def row_of(head: "Head", query: int, of: str) -> "pd.DataFrame":
+def row_of(head: "Head", query: int, of: str) -> pd.DataFrame:
     """A row a key: "Position", "Token", "Value", and "Mask" where a key is masked, which has no
     value and says why. A model with a sink has a last row for it: its weight, or its logit, which
     is a score that softmax receives beside those of the keys.
@@ -51,25 +47,9 @@ def row_of(head: "Head", query: int, of: str) -> "pd.DataFrame":
         query: the row's position, from 0.
         of: a name in `attnviz.heads.comparison.QUANTITIES`.
     """
-    import pandas as pd
-
     row = head.rows(query, query + 1)
-    allowed = row.allowed[0]
-    labels = [token.label for token in head.key_tokens] or [""] * len(allowed)
-    frame = pd.DataFrame(
-        {
-            "Position": range(len(allowed)),
-            "Token": labels,
-            "Value": np.where(allowed, quantity(row, of)[0], np.nan),
-        }
-    )
-    if not allowed.all():
-        reasons = [f"masked: {MASK_REASONS[reason]}" for reason in row.mask_reason[0]]
-        frame["Mask"] = np.where(allowed, "", reasons)
-    if row.sink_logit is not None:
-        last = {"Token": "(sink: no token)", "Value": _sink(row, of)}
-        frame = pd.concat([frame, pd.DataFrame([last])], ignore_index=True)
-    return frame
+    sink = {} if row.sink_logit is None else {"Value": _sink(row, of)}
+    return frame_row(head, query, {"Value": quantity(row, of)[0]}, sink)
 
 
 def _sink(row: "Head", of: str) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import pandas as pd
 
 from attnviz.errors import BadInput
 from attnviz.heads.softmax import Array, Mask
@@ -106,8 +107,6 @@ def row(head: HeadRows, query: int, *, of: str = "output") -> "pd.DataFrame":
     Raises:
         BadInput: no such query, or an unknown `of`.
     """
-    import pandas as pd
-
     if of not in ("output", "value"):
         raise BadInput(
             what=f"Contributions of {of!r} are not defined.",

@@ -1,8 +1,13 @@
 """Is this matrix attention scores or attention weights? And is it this model's?"""
 
 from attnviz.matrix_check.check import check_matrix
-from attnviz.matrix_check.match import Match, closest, describe, match
-from attnviz.matrix_check.matrix_file import ManyMatrices, Reading, read, read_file
+from attnviz.matrix_check.match import Match, describe_match, find_closest_head, find_head
+from attnviz.matrix_check.matrix_file import (
+    ManyMatrices,
+    Reading,
+    read_matrix,
+    read_matrix_file,
+)
 from attnviz.matrix_check.ready_examples import EXAMPLES, Example
 from attnviz.matrix_check.verdict import (
     HEAD_MEAN,
@@ -29,11 +34,11 @@ __all__ = [
     "ManyMatrices",
     "Match",
     "Reading",
-    "closest",
-    "describe",
-    "match",
-    "read",
-    "read_file",
+    "describe_match",
+    "find_closest_head",
+    "find_head",
+    "read_matrix",
+    "read_matrix_file",
     "HEAD_MEAN",
     "KINDS",
     "LOG_WEIGHTS",

@@ -7,11 +7,11 @@ import numpy as np
 from attnviz.errors import BadInput
 from attnviz.matrix_check import sentences
 from attnviz.matrix_check import verdict as v
-from attnviz.matrix_check.doubts import cannot_tell
-from attnviz.matrix_check.evidence import evidence_of, evidence_of_link
+from attnviz.matrix_check.doubts import list_doubts
+from attnviz.matrix_check.evidence import list_evidence, list_fit_evidence
 from attnviz.matrix_check.facts import Facts
-from attnviz.matrix_check.judge import Finding, judge
-from attnviz.matrix_check.temperature_fit import Bridge, bridge
+from attnviz.matrix_check.judgement import Finding, judge_matrix
+from attnviz.matrix_check.temperature_fit import TemperatureFit, fit_temperature
 from attnviz.matrix_check.verdict import MatrixVerdict
 
 
@@ -55,73 +55,76 @@ def check_matrix(
 
 
 def _check(array: object, other: object, tolerance: float | None) -> MatrixVerdict:
-    facts = Facts.of(array, tolerance)
-    found = judge(facts)
+    facts = Facts.from_array(array, tolerance)
+    finding = judge_matrix(facts)
     if other is None:
-        return _verdict(facts, found)
-    second_facts = Facts.of(other, tolerance)
-    second = judge(second_facts)
-    link, forward = _link(facts, found, second_facts, second)
-    if link is not None and link.holds:
-        found, second = (
-            _proved(found, second, link, is_scores=forward),
-            _proved(second, found, link, is_scores=not forward),
+        return _make_verdict(facts, finding)
+    other_facts = Facts.from_array(other, tolerance)
+    other_finding = judge_matrix(other_facts)
+    fit, scores_first = _find_fit(facts, finding, other_facts, other_finding)
+    if fit is not None and fit.holds:
+        finding, other_finding = (
+            _drop_doubts(finding, other_finding, fit, is_scores=scores_first),
+            _drop_doubts(other_finding, finding, fit, is_scores=not scores_first),
         )
-    lead = sentences.bridge_words(found, second, link, forward)
-    alone = _verdict(facts, found)
+    lead = sentences.state_fit(finding, other_finding, fit, scores_first)
+    alone = _make_verdict(facts, finding)
     return replace(
         alone,
         verdict=f"{lead} The first matrix: {alone.verdict}",
-        evidence=[*alone.evidence, *evidence_of_link(link)],
-        temperature=link.temperature if link else None,
-        pairs=link.pairs if link else (),
-        other=_verdict(second_facts, second),
+        evidence=[*alone.evidence, *list_fit_evidence(fit)],
+        temperature=fit.temperature if fit else None,
+        pairs=fit.pairs if fit else (),
+        other=_make_verdict(other_facts, other_finding),
     )
 
 
-def _link(
-    first: Facts, found: Finding, second: Facts, other: Finding
-) -> tuple[Bridge | None, bool]:
-    """The bridge between two matrices, and whether it leads from the first to the second."""
-    forward = found.kind not in v.WEIGHTS_FAMILY
-    both = forward == (other.kind not in v.WEIGHTS_FAMILY)
-    tried: list[tuple[Bridge, bool]] = []
-    for way in (forward, not forward) if both else (forward,):
-        scores, weights = (first, other) if way else (second, found)
-        sides = [weights.facts] + ([weights.facts.turned()] if weights.axis is None else [])
+def _find_fit(
+    first: Facts, finding: Finding, second: Facts, other: Finding
+) -> tuple[TemperatureFit | None, bool]:
+    """How the two matrices go together, and whether the first of them holds the scores."""
+    scores_first = finding.kind not in v.WEIGHTS_FAMILY
+    either = scores_first == (other.kind not in v.WEIGHTS_FAMILY)
+    tried: list[tuple[TemperatureFit, bool]] = []
+    for order in (scores_first, not scores_first) if either else (scores_first,):
+        scores, weights = (first, other) if order else (second, finding)
+        sides = [weights.facts] + ([weights.facts.transpose()] if weights.axis is None else [])
         for side in sides:
-            for source in (scores, scores.turned()):
+            for source in (scores, scores.transpose()):
                 if source.x.shape == side.x.shape:
-                    tried.append((bridge(source, side), way))
+                    tried.append((fit_temperature(source, side), order))
                     if tried[-1][0].holds:
                         return tried[-1]
-    return tried[0] if tried else (None, forward)
+    return tried[0] if tried else (None, scores_first)
 
 
-def _proved(found: Finding, other: Finding, link: Bridge, *, is_scores: bool) -> Finding:
-    """A finding freed of doubts that the other matrix, its softmax or its scores, settles."""
+def _drop_doubts(
+    finding: Finding, other: Finding, fit: TemperatureFit, *, is_scores: bool
+) -> Finding:
+    """A finding without the doubts that the other matrix, its softmax or its scores, settles."""
+    kind = finding.kind
     if is_scores:
-        kind = v.SCORES if found.kind == v.POSITIVE_ROWS else found.kind
-        return replace(found, kind=kind, could_be=())
-    if found.kind == v.SINK_WEIGHTS and link.sink_logit is None:
-        return found
-    kind = v.WEIGHTS if found.kind in (v.HEAD_MEAN, v.SOFTMAX_TWICE) else found.kind
-    if found.twice is not None and other.kind in v.WEIGHTS_FAMILY:
+        kind = v.SCORES if kind == v.POSITIVE_ROWS else kind
+    elif kind == v.SINK_WEIGHTS and fit.sink_logit is None:
+        return finding
+    elif finding.undone is not None and other.kind in v.WEIGHTS_FAMILY:
         kind = v.SOFTMAX_TWICE
-    return replace(found, kind=kind, could_be=())
+    elif kind in (v.HEAD_MEAN, v.SOFTMAX_TWICE):
+        kind = v.WEIGHTS
+    return replace(finding, kind=kind, could_be=())
 
 
-def _verdict(facts: Facts, found: Finding) -> MatrixVerdict:
-    again = found.twice
+def _make_verdict(facts: Facts, finding: Finding) -> MatrixVerdict:
+    undone = finding.undone if finding.kind == v.SOFTMAX_TWICE else None
     return MatrixVerdict(
-        kind=found.kind,
-        axis=found.axis,
-        verdict=sentences.verdict_words(found),
-        evidence=evidence_of(facts, found),
-        cannot_tell=cannot_tell(found),
+        kind=finding.kind,
+        axis=finding.axis,
+        verdict=sentences.state_verdict(finding),
+        evidence=list_evidence(facts, finding),
+        cannot_tell=list_doubts(finding),
         caveats=list(sentences.CAVEATS),
-        could_be=found.could_be,
-        mask=found.mask or facts.mask.fill,
+        could_be=finding.could_be,
+        mask=finding.mask or facts.mask.fill,
         decimals=facts.precision.decimals,
-        recovered=again.recovered if again and found.kind == v.SOFTMAX_TWICE else None,
+        recovered=undone.recovered if undone else None,
     )

@@ -1,7 +1,7 @@
 """What the numbers of a matrix do not decide, in plain sentences."""
 
 from attnviz.matrix_check import verdict as v
-from attnviz.matrix_check.judge import Finding
+from attnviz.matrix_check.judgement import Finding
 
 BY_ROW = (*v.WEIGHTS_FAMILY, v.LOG_WEIGHTS)
 
@@ -47,30 +47,30 @@ _CANNOT: dict[tuple[str, str], str] = {
 }
 
 
-def cannot_tell(found: Finding) -> list[str]:
+def list_doubts(finding: Finding) -> list[str]:
     """A sentence for each other kind that the matrix can be, and for what else stays open."""
-    lines = [_CANNOT[found.kind, kind] for kind in found.could_be]
-    if found.kind in BY_ROW and found.axis is None:
+    lines = [_CANNOT[finding.kind, kind] for kind in finding.could_be]
+    if finding.kind in BY_ROW and finding.axis is None:
         lines.append(
-            "Which way the queries run: rows and columns fit alike, and no triangle of masked "
-            "cells tells."
+            "Whether rows or columns are the queries: both fit, and no triangle of masked cells "
+            "decides."
         )
-    if found.kind in (v.SCORES, v.ZERO_MASKED_SCORES) and found.axis is None:
-        lines.append("Which way the queries run: scores add up to nothing, by row or by column.")
-    if found.kind == v.SINK_WEIGHTS:
+    if finding.kind in (v.SCORES, v.ZERO_MASKED_SCORES) and finding.axis is None:
+        lines.append("Whether rows or columns are the queries: scores have no fixed sum in either.")
+    if finding.kind == v.SINK_WEIGHTS:
         lines.append(
             "Where the missing part of a row went: to a sink, to keys that were cut off, or to "
             "cells that were masked after softmax."
         )
-    if found.kind in (v.WEIGHTS, v.ROUNDED_WEIGHTS):
+    if finding.kind in (v.WEIGHTS, v.ROUNDED_WEIGHTS):
         lines.append(
-            f"Whether a sink takes up to {_least_sink(found):.1g} of a row: sums that "
-            "close to 1 are not told from 1."
+            f"Whether a sink takes up to {_largest_unseen_sink(finding):.1g} of a row: sums that "
+            "close to 1 cannot be told from 1."
         )
-    if found.kind == v.SCORES and found.rank and found.rank.verdict == "low":
-        lines.append("At which step on the way to softmax these scores were taken.")
+    if finding.kind == v.SCORES and finding.rank and finding.rank.verdict == "low":
+        lines.append("At which stage before softmax these scores were taken.")
     return lines
 
 
-def _least_sink(found: Finding) -> float:
-    return float((found.facts.most - found.facts.sums).max())
+def _largest_unseen_sink(finding: Finding) -> float:
+    return float((finding.facts.most_sums - finding.facts.sums).max())

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.errors import BadInput, TooLarge
-from attnviz.matrix_check.mask_shape import Cells, Mask, Pattern, hard_mask, pattern_of
-from attnviz.matrix_check.precision import Precision, precision_of
+from attnviz.matrix_check.mask_shape import Cells, Mask, Pattern, find_mask, find_pattern
+from attnviz.matrix_check.precision import Precision, find_precision
 from attnviz.matrix_check.verdict import Matrix
 
 MAX_CELLS = 4 * 2**20
@@ -19,7 +19,7 @@ BASES = {"e": np.e, "2": 2.0, "10": 10.0}
 
 @dataclass(frozen=True)
 class Facts:
-    """One matrix read by rows. `turned()` reads it by columns.
+    """One matrix, each row taken as a query.
 
     Attributes:
         x: (query, key) float64.
@@ -34,46 +34,47 @@ class Facts:
     tolerance: float | None = None
 
     @staticmethod
-    def of(array: object, tolerance: float | None = None) -> "Facts":
+    def from_array(array: object, tolerance: float | None = None) -> "Facts":
         x = as_matrix(array)
-        mask = hard_mask(x)
-        seen = x[~mask.cells]
-        return Facts(x, mask, precision_of(seen[np.isfinite(seen)]), tolerance)
+        mask = find_mask(x)
+        values = x[~mask.cells]
+        return Facts(x, mask, find_precision(values[np.isfinite(values)]), tolerance)
 
-    def turned(self) -> "Facts":
+    def transpose(self) -> "Facts":
+        """The same matrix with each column taken as a query."""
         mask = Mask(self.mask.fill, self.mask.cells.T, self.mask.note)
         return Facts(self.x.T, mask, self.precision, self.tolerance)
 
     @cached_property
-    def seen(self) -> Cells:
+    def unmasked(self) -> Cells:
         """Cells that hold a number."""
         return ~self.mask.cells
 
     @cached_property
     def values(self) -> Matrix:
         """The visible numbers, in one row."""
-        return self.x[self.seen]
+        return self.x[self.unmasked]
 
     @cached_property
     def filled(self) -> Matrix:
         """The matrix with 0 in the cells that hold no number."""
-        return np.where(self.seen, self.x, 0.0)
+        return np.where(self.unmasked, self.x, 0.0)
 
     @cached_property
     def error(self) -> Matrix:
-        return np.where(self.seen, self.precision.error(self.filled), 0.0)
+        return np.where(self.unmasked, self.precision.error(self.filled), 0.0)
 
     @cached_property
     def zeros(self) -> Cells:
-        return (self.x == 0) & self.seen
+        return (self.x == 0) & self.unmasked
 
     @cached_property
     def zero_pattern(self) -> Pattern:
-        return pattern_of(self.zeros | self.mask.cells)
+        return find_pattern(self.zeros | self.mask.cells)
 
     @cached_property
     def mask_pattern(self) -> Pattern:
-        return pattern_of(self.mask.cells)
+        return find_pattern(self.mask.cells)
 
     @cached_property
     def sums(self) -> Matrix:
@@ -81,7 +82,7 @@ class Facts:
         return self.filled.sum(axis=1)
 
     @cached_property
-    def least(self) -> Matrix:
+    def least_sums(self) -> Matrix:
         """(query,): the least that each row can have added up to before its numbers were cut
         to their precision. Weights are not below 0."""
         if self.tolerance is not None:
@@ -89,49 +90,49 @@ class Facts:
         return np.maximum(self.filled - self.error, 0).sum(axis=1) - SUM_ERROR
 
     @cached_property
-    def most(self) -> Matrix:
+    def most_sums(self) -> Matrix:
         """(query,): the most that each row can have added up to."""
         if self.tolerance is not None:
             return self.sums + self.tolerance
         return (self.filled + self.error).sum(axis=1) + SUM_ERROR
 
     @cached_property
-    def empty(self) -> NDArray[np.bool_]:
+    def zero_rows(self) -> NDArray[np.bool_]:
         """(query,): rows of zeros only."""
         return ~(self.filled != 0).any(axis=1)
 
     @cached_property
-    def sum_to_one(self) -> bool:
+    def rows_sum_to_one(self) -> bool:
         """Every row that is not empty can have added up to 1."""
-        can = (self.least <= 1) & (self.most >= 1)
-        return bool((can | self.empty).all() and not self.empty.all())
+        can = (self.least_sums <= 1) & (self.most_sums >= 1)
+        return bool((can | self.zero_rows).all() and not self.zero_rows.all())
 
     @cached_property
-    def sum_below_one(self) -> bool:
+    def rows_sum_below_one(self) -> bool:
         """No row has added up to more than 1."""
-        return bool((self.least <= 1).all() and not self.empty.all())
+        return bool((self.least_sums <= 1).all() and not self.zero_rows.all())
 
     @cached_property
-    def sum_to_one_with_signs(self) -> bool:
+    def signed_rows_sum_to_one(self) -> bool:
         """Every row adds up to 1 as the numbers stand, whatever their signs. Rounding is not
         made up for: scores of few decimals would come that close to 1 by accident."""
         reach = self.precision.relative * np.abs(self.filled).sum(axis=1) + SUM_ERROR
         return bool((np.abs(self.sums - 1) <= reach).all())
 
     @cached_property
-    def same_sum(self) -> float | None:
+    def common_sum(self) -> float | None:
         """What every row adds up to, where that is one number for two rows or more."""
-        sums = self.sums[~self.empty]
+        sums = self.sums[~self.zero_rows]
         if len(sums) < 2 or not 0 < sums.mean() < np.inf:
             return None
-        reach = np.maximum(self.most - self.sums, SUM_ERROR * sums.mean())[~self.empty]
+        reach = np.maximum(self.most_sums - self.sums, SUM_ERROR * sums.mean())[~self.zero_rows]
         return None if (np.abs(sums - sums.mean()) > reach).any() else float(sums.mean())
 
-    def log_base(self, hidden: Cells) -> str | None:
+    def log_base(self, masked: Cells) -> str | None:
         """The base in which each row is a logarithm of shares of 1, if one is."""
         if self.values.size and self.values.max() > self.precision.error(np.zeros(1))[0] + 1e-6:
             return None
-        visible = self.seen & ~hidden
+        visible = self.unmasked & ~masked
         rows = visible.any(axis=1)
         for name, base in BASES.items():
             logs = np.where(visible, self.x * np.log(base), -np.inf)
@@ -167,12 +168,7 @@ def as_matrix(array: object) -> Matrix:
             why=f"Its cells are of the type {given.dtype}.",
             todo="Give scores or weights as plain numbers.",
         )
-    if given.size > MAX_CELLS:
-        raise TooLarge(
-            what=f"The matrix has {given.size:,} cells.",
-            why=f"The check takes {MAX_CELLS:,}, which is 2,048 x 2,048.",
-            todo="Give a part of it: some whole rows.",
-        )
+    refuse_too_many_cells(given.size)
     if given.ndim == 1:
         given = given[None, :]
     while given.ndim > 2 and given.shape[0] == 1:
@@ -198,3 +194,13 @@ def as_matrix(array: object) -> Matrix:
             todo="Look for the mask or the overflow that made them.",
         )
     return x
+
+
+def refuse_too_many_cells(count: int) -> None:
+    """Raises TooLarge where a matrix has more than `MAX_CELLS` cells."""
+    if count > MAX_CELLS:
+        raise TooLarge(
+            what=f"The matrix has {count:,} cells.",
+            why=f"The check takes {MAX_CELLS:,}, which is 2,048 x 2,048.",
+            todo="Give a part of it: some whole rows.",
+        )

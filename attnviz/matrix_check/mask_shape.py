@@ -32,10 +32,10 @@ class Mask:
     note: str = ""
 
 
-def hard_mask(x: Matrix) -> Mask:
+def find_mask(x: Matrix) -> Mask:
     """Cells that hold -inf, NaN or a number far below all the rest."""
     nan, infinite = np.isnan(x), np.isneginf(x)
-    low, fill, note = _far_below(x)
+    low, fill, note = _find_low_fill(x)
     cells = nan | infinite | low
     fills = [
         name
@@ -45,7 +45,7 @@ def hard_mask(x: Matrix) -> Mask:
     return Mask(" and ".join(fills) or None, cells, note)
 
 
-def _far_below(x: Matrix) -> tuple[Cells, str | None, str]:
+def _find_low_fill(x: Matrix) -> tuple[Cells, str | None, str]:
     none = np.zeros(x.shape, bool)
     finite = np.isfinite(x)
     low = finite & (x <= _LOW)
@@ -76,23 +76,21 @@ class Pattern:
 
     causal: every cell above the diagonal is among them, and not every cell below.
     transposed: the same below the diagonal.
-    columns: all cells of these columns. structured: they are nothing but triangle, whole rows,
-    whole columns and bands.
+    structured: they are nothing but triangle, whole rows, whole columns and bands.
     """
 
     count: int
     causal: bool
     transposed: bool
-    columns: tuple[int, ...]
     structured: bool
     words: str
 
 
-def pattern_of(cells: Cells) -> Pattern:
+def find_pattern(cells: Cells) -> Pattern:
     """The shape of the cells; the diagonal ends in the last corner where keys outnumber queries."""
     if not cells.any():
-        return Pattern(0, False, False, (), False, "no cells")
-    ahead, behind = above(cells.shape), above(cells.shape[::-1]).T
+        return Pattern(0, False, False, False, "no cells")
+    ahead, behind = above_diagonal(cells.shape), above_diagonal(cells.shape[::-1]).T
     all_above = bool(ahead.any() and cells[ahead].all())
     all_below = bool(behind.any() and cells[behind].all())
     columns: Cells = np.asarray(cells.all(axis=0))
@@ -111,7 +109,7 @@ def pattern_of(cells: Cells) -> Pattern:
     if (rows & ~explained.all(axis=1)).any():
         names.append(f"{rows.sum()} whole row{'s' if rows.sum() > 1 else ''}")
     explained |= columns[None, :] | rows[:, None]
-    band = _far_off(cells, explained)
+    band = _outside_window(cells, explained)
     if (band & ~explained).any():
         names.append("all cells far from the diagonal")
         explained |= band
@@ -122,19 +120,18 @@ def pattern_of(cells: Cells) -> Pattern:
         count=int(cells.sum()),
         causal=all_above and not all_below,
         transposed=all_below and not all_above,
-        columns=tuple(np.flatnonzero(columns).tolist()),
         structured=not rest,
         words=", ".join(names),
     )
 
 
-def above(shape: tuple[int, ...]) -> Cells:
+def above_diagonal(shape: tuple[int, ...]) -> Cells:
     """Cells later than their query, the diagonal ending in the last corner."""
     queries, keys = shape
     return np.arange(keys)[None, :] > np.arange(queries)[:, None] + max(keys - queries, 0)
 
 
-def _far_off(cells: Cells, explained: Cells) -> Cells:
+def _outside_window(cells: Cells, explained: Cells) -> Cells:
     """Cells as far from the diagonal as a window would hide: all of them, on either side."""
     queries, keys = cells.shape
     of, to = np.arange(queries)[:, None] + max(keys - queries, 0), np.arange(keys)[None, :]

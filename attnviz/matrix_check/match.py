@@ -1,7 +1,7 @@
 """Match: which head of a model, on a text, a matrix comes from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,12 +52,13 @@ class Match:
         }.get(self.which, f"the scores (stage {self.which!r})")
         place = f"layer {self.layer}" + ("" if self.head is None else f", head {self.head}")
         turned = ", transposed" if self.transposed else ""
-        return f"{what} of {self.stack} {place}{turned}, with a largest difference of " + (
-            f"{self.error:.1e}"
-        )
+        off = f"with a largest difference of {self.error:.1e}"
+        return f"{what} of {self.stack} {place}{turned}, {off}"
 
 
-def match(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> Match | None:
+def find_head(
+    matrix: object, capture: "Capture", *, tolerance: float | None = None
+) -> Match | None:
     """The head of a capture that a matrix comes from, or None if it comes from none.
 
     Compared with every head of every layer: its weights, their logarithms, each stage of its
@@ -73,36 +74,32 @@ def match(matrix: object, capture: "Capture", *, tolerance: float | None = None)
     Raises:
         BadInput, TooLarge: as `check_matrix`.
     """
-    found = closest(matrix, capture, tolerance=tolerance)
-    return found if found is not None and found.excess <= 1 else None
+    best = find_closest_head(matrix, capture, tolerance=tolerance)
+    return best if best is not None and best.excess <= 1 else None
 
 
-def closest(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> Match | None:
+def find_closest_head(
+    matrix: object, capture: "Capture", *, tolerance: float | None = None
+) -> Match | None:
     """The head that comes nearest, whether it agrees or not; None if no head has this shape."""
-    facts = Facts.of(matrix)
-    found: list[Match] = []
-    for transposed in (False, True):
-        side = facts.turned() if transposed else facts
+    facts = Facts.from_array(matrix)
+    matches: list[Match] = []
+    for side, transposed in ((facts, False), (facts.transpose(), True)):
         for stack in capture.stacks:
-            if side.x.shape == shape_of(capture, stack):
-                found += _in_stack(side, capture, stack, transposed, tolerance)
-    if not found:
+            if side.x.shape == _matrix_shape(capture, stack):
+                matches += _match_stack(side, capture, stack, transposed, tolerance)
+    if not matches:
         return None
-    found.sort(key=lambda one: one.excess)
-    agreeing = [one for one in found[1:] if one.excess <= 1]
-    best = found[0]
-    return Match(
-        best.stack, best.layer, best.head, best.which, best.transposed, best.error, best.excess,
-        agreeing,
-    )  # fmt: skip
+    best, *others = sorted(matches, key=lambda match: match.excess)
+    return replace(best, also=[match for match in others if match.excess <= 1])
 
 
-def describe(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> str:
+def describe_match(matrix: object, capture: "Capture", *, tolerance: float | None = None) -> str:
     """Which head it comes from, or that it comes from none, in plain words."""
-    best = closest(matrix, capture, tolerance=tolerance)
-    whose = f"{count_heads(capture)} heads of {capture.info.name} on this text"
+    best = find_closest_head(matrix, capture, tolerance=tolerance)
+    whose = f"{_count_heads(capture)} heads of {capture.info.name} on this text"
     if best is None:
-        shapes = {f"{q} x {k}" for q, k in (shape_of(capture, stack) for stack in capture.stacks)}
+        shapes = {"{} x {}".format(*_matrix_shape(capture, stack)) for stack in capture.stacks}
         return (
             f"It matches none of the {whose}: their matrices are {' or '.join(sorted(shapes))}. "
             "Another text, or special tokens left out or put in, would explain it."
@@ -113,16 +110,16 @@ def describe(matrix: object, capture: "Capture", *, tolerance: float | None = No
     return f"It matches {best.as_text()}, out of the {whose}.{more}"
 
 
-def shape_of(capture: "Capture", stack: str) -> tuple[int, int]:
+def _matrix_shape(capture: "Capture", stack: str) -> tuple[int, int]:
     """(queries, keys) of the matrices of a stack."""
     return len(capture.query_tokens(stack)), len(capture.key_tokens(stack))
 
 
-def count_heads(capture: "Capture") -> int:
+def _count_heads(capture: "Capture") -> int:
     return sum(capture.heads(layer, s) for s in capture.stacks for layer in capture.layers(s))
 
 
-def _in_stack(
+def _match_stack(
     facts: Facts, capture: "Capture", stack: str, transposed: bool, tolerance: float | None
 ) -> Iterator[Match]:
     """The best candidate of every head, and the mean of every layer."""
@@ -133,18 +130,18 @@ def _in_stack(
             head = capture.head(layer, number, stack)
             mean += head.weights / count
             errors = [
-                (name, *_difference(facts, candidate, head.allowed, tolerance))
-                for name, candidate in _candidates(head)
+                (name, *_measure_difference(facts, candidate, head.allowed, tolerance))
+                for name, candidate in _list_candidates(head)
             ]
-            which, error, excess = min(errors, key=lambda one: one[2])
+            which, error, excess = min(errors, key=lambda error: error[2])
             yield Match(stack, layer, number, which, transposed, error, excess)
         if count > 1:
             everywhere = np.ones(facts.x.shape, bool)
-            error, excess = _difference(facts, mean, everywhere, tolerance)
+            error, excess = _measure_difference(facts, mean, everywhere, tolerance)
             yield Match(stack, layer, None, MEAN, transposed, error, excess)
 
 
-def _candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
+def _list_candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
     yield "weights", head.weights.astype(np.float64)
     with np.errstate(divide="ignore"):
         yield "log_weights", np.log(head.weights.astype(np.float64))
@@ -153,12 +150,12 @@ def _candidates(head: "Head") -> Iterator[tuple[str, Matrix]]:
             yield name, stage.astype(np.float64)
 
 
-def _difference(
+def _measure_difference(
     facts: Facts, candidate: Matrix, allowed: Cells, tolerance: float | None
 ) -> tuple[float, float]:
     """The largest difference on the cells that the head may look at, and that over the bound."""
     compared = allowed & np.isfinite(candidate)
-    if not compared.any() or not facts.seen[compared].all():
+    if not compared.any() or not facts.unmasked[compared].all():
         return np.inf, np.inf
     off = np.abs(facts.filled - candidate)[compared]
     if tolerance is None:

@@ -1,9 +1,11 @@
-"""Reading a matrix from pasted text or from a file: CSV, TSV, whitespace, JSON, NPY, NPZ.
+"""A matrix out of pasted text or a file: CSV, TSV, whitespace, JSON, NPY, NPZ.
 
-Nothing in the file is run or unpickled. A file is read up to a limit and never further.
+Nothing in a file is run or unpickled. A file is read up to a limit and never further.
 """
 
 import io
+import itertools
+import json
 import math
 import zipfile
 from dataclasses import dataclass, field
@@ -14,8 +16,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from attnviz.errors import BadInput, TooLarge
-from attnviz.matrix_check.facts import MAX_CELLS
-from attnviz.matrix_check.pasted import from_json, table_of
+from attnviz.matrix_check.facts import refuse_too_many_cells
+from attnviz.matrix_check.text_table import read_table
 from attnviz.matrix_check.verdict import Matrix
 
 MAX_BYTES = 64 * 2**20
@@ -23,6 +25,7 @@ MAX_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 16 * 2**20
 """The largest text that is read as a table or as JSON."""
 MAX_CHOICES = 5_000
+_ZIP_PREFIXES = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, and of an empty one
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Reading:
 
 
 class ManyMatrices(BadInput):
-    """There is more than one matrix. `choices` are what `read` takes as `choose`."""
+    """There is more than one matrix. `choices` are what `read_matrix` takes as `choose`."""
 
     def __init__(self, shape: str, choices: list[str]) -> None:
         self.choices = choices
@@ -45,8 +48,8 @@ class ManyMatrices(BadInput):
         )
 
 
-def read_file(path: str | Path, choose: str = "") -> Reading:
-    """The matrix in a file; see `read`.
+def read_matrix_file(path: str | Path, choose: str = "") -> Reading:
+    """The matrix in a file; see `read_matrix`.
 
     Raises:
         BadInput: there is no such file, or no matrix in it.
@@ -61,11 +64,11 @@ def read_file(path: str | Path, choose: str = "") -> Reading:
             why=f"{getattr(error, 'strerror', None) or error}.",
             todo="Give the path of a CSV, TSV, JSON, NPY, NPZ or text file.",
         ) from error
-    return read(data, choose)
+    return read_matrix(data, choose)
 
 
-def read(data: bytes | str, choose: str = "") -> Reading:
-    """The matrix in pasted text or in the bytes of a file, whose form is told from its content.
+def read_matrix(data: bytes | str, choose: str = "") -> Reading:
+    """The matrix in pasted text or in the bytes of a file, whose format its content shows.
 
     Args:
         data: text, or the bytes of a CSV, TSV, JSON, NPY, NPZ or plain text file.
@@ -77,7 +80,7 @@ def read(data: bytes | str, choose: str = "") -> Reading:
         BadInput: not a matrix of real numbers.
         TooLarge: more bytes or cells than are read.
 
-    >>> read("0.8 0.2\\n0.5 0.5").matrix.tolist()
+    >>> read_matrix("0.8 0.2\\n0.5 0.5").matrix.tolist()
     [[0.8, 0.2], [0.5, 0.5]]
     """
     if isinstance(data, str):
@@ -85,9 +88,9 @@ def read(data: bytes | str, choose: str = "") -> Reading:
     if len(data) > MAX_BYTES:
         raise _too_many_bytes(MAX_BYTES)
     if data.startswith(npy.MAGIC_PREFIX):
-        return _picked(_load_npy(data), choose)
-    if data.startswith(b"PK"):
-        return _read_npz(data, choose)
+        return _choose_head(_load(data), choose)
+    if data.startswith(_ZIP_PREFIXES):
+        return _choose_array(_load(data), choose)
     try:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -99,137 +102,112 @@ def read(data: bytes | str, choose: str = "") -> Reading:
     return _read_text(text, choose)
 
 
+def _load(data: bytes) -> Any:
+    """The array of an NPY file, or the {name: array} of an NPZ file."""
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            # Where a size in this list is a lie, zipfile still unpacks no more than that.
+            if sum(member.file_size for member in loaded.zip.infolist()) > MAX_BYTES:
+                raise _too_many_bytes(MAX_BYTES)
+            if loaded.zip.testzip() is not None:  # numpy may stop before the checksum
+                raise zipfile.BadZipFile
+            return {name: loaded[name] for name in loaded.files}
+    except TooLarge:
+        raise
+    except Exception as error:  # numpy, zipfile and its decompressors raise a dozen kinds
+        raise BadInput(
+            what="The arrays in this file cannot be read.",
+            why="It is damaged, cut short or encrypted, or holds pickled objects.",
+            todo="Save the matrix again with numpy.save, as plain numbers.",
+        ) from error
+
+
 def _read_text(text: str, choose: str) -> Reading:
     if len(text) > MAX_TEXT_BYTES:
         raise _too_many_bytes(MAX_TEXT_BYTES)
-    held = from_json(text)
-    if held is None:
-        matrix, notes = table_of(text)
-        _check_cells(matrix.size)
-        return Reading(matrix, notes)
+    if text.lstrip()[:1] in ("[", "{"):
+        try:
+            held = json.loads(text)
+        except (ValueError, RecursionError):
+            pass  # a printed array also starts with a bracket
+        else:
+            return _read_json(held, choose)
+    return Reading(*read_table(text))
+
+
+def _read_json(held: Any, choose: str) -> Reading:
     if isinstance(held, dict):
-        return _named({name: _array(value) for name, value in held.items()}, choose)
-    array = _array(held)
+        return _choose_array({name: _array_of_lists(part) for name, part in held.items()}, choose)
+    array = _array_of_lists(held)
     if array is None:
-        raise _no_numbers("The JSON is not a list of rows of numbers of one length.")
-    return _picked(array, choose)
+        raise _no_matrix("The JSON is not a list of rows of numbers of one length.")
+    return _choose_head(array, choose)
 
 
-def _array(value: Any) -> np.ndarray | None:
+def _array_of_lists(value: Any) -> np.ndarray | None:
     """Nested lists as an array of floats, null as NaN; None where they are not that."""
     if not isinstance(value, list):
         return None
     try:
-        given = np.array(value, dtype=object)
-        if any(isinstance(cell, (list, dict, str)) for cell in given.ravel()):
+        cells = np.array(value, dtype=object)
+        if any(isinstance(cell, str) for cell in cells.flat):  # numpy would read "0.5" as a number
             return None
-        return given.astype(np.float64)
+        return cells.astype(np.float64)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return None
 
 
-def _read_npz(data: bytes, choose: str) -> Reading:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-            if sum(info.file_size for info in members) > MAX_BYTES:
-                raise _too_many_bytes(MAX_BYTES)
-            held: dict[str, np.ndarray | None] = {}
-            for info in members:
-                with archive.open(info) as member:
-                    # The size in the list may be a lie; what is read never passes the limit.
-                    held[info.filename[:-4]] = _load_npy(member.read(MAX_BYTES + 1))
-    except (BadInput, TooLarge):
-        raise
-    except Exception as error:  # zipfile and its decompressors raise a dozen kinds
-        raise BadInput(
-            what="The archive cannot be read.",
-            why="It is damaged, encrypted, or packed in a way that is not known here.",
-            todo="Save it again with numpy.savez.",
-        ) from error
-    return _named(held, choose)
-
-
-def _load_npy(data: bytes) -> np.ndarray:
-    """An array out of the bytes of an NPY file, of a size that its bytes bear out."""
-    stream = io.BytesIO(data)
-    try:
-        version = npy.read_magic(stream)
-        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = header(stream)
-        if dtype.kind not in "biuf":
-            raise _no_numbers(
-                f"Its cells are of the type {str(dtype)[:40]}, and only plain real "
-                "numbers are read."
-            )
-        if math.prod(shape) * dtype.itemsize > len(data):
-            raise _no_numbers("The array is cut short.")
-        return np.load(io.BytesIO(data), allow_pickle=False)
-    except BadInput:
-        raise
-    except Exception as error:  # a damaged header raises whatever its parser met
-        raise _no_numbers("The NPY header is damaged.") from error
-
-
-def _named(held: dict[str, np.ndarray | None], choose: str) -> Reading:
-    arrays = {name: a for name, a in held.items() if a is not None and a.ndim > 1 and a.size > 1}
+def _choose_array(held: dict[str, Any], choose: str) -> Reading:
+    """The matrix of the only array that can hold one, or of the one chosen by its name."""
+    arrays = {
+        name: array
+        for name, array in held.items()
+        if isinstance(array, np.ndarray)
+        and array.dtype.kind in "biuf"
+        and array.ndim > 1
+        and array.size > 1
+    }
     if not arrays:
-        raise _no_numbers("None of its parts is a matrix of numbers.")
+        raise _no_matrix("None of its parts is a matrix of numbers.")
     if len(arrays) == 1:
         ((name, only),) = arrays.items()
-        reading = _picked(only, choose.removeprefix(f"{name}: "))
+        reading = _choose_head(only, choose.removeprefix(f"{name}: "))
         return Reading(reading.matrix, [*reading.notes, f"Read from the part {name[:80]!r}."])
-    name, _, rest = choose.partition(": ")
+    name, _, place = choose.partition(": ")
     if name in arrays:
-        return _picked(arrays[name], rest, prefix=f"{name}: ")
+        return _choose_head(arrays[name], place, prefix=f"{name}: ")
     raise ManyMatrices(f"{len(arrays)} arrays", list(arrays)[:MAX_CHOICES])
 
 
-def _picked(array: np.ndarray, choose: str, prefix: str = "") -> Reading:
-    """The matrix itself, or the one chosen of a stack of them."""
+def _choose_head(array: np.ndarray, choose: str, prefix: str = "") -> Reading:
+    """The matrix of a (..., query, key) array, or the one chosen by its place in it."""
     if array.dtype.kind not in "biuf":
-        raise _no_numbers(f"Its cells are of the type {array.dtype}.")
-    lead = array.shape[:-2]
-    count = math.prod(lead)
-    if count > 1:
-        index = _index(choose, lead)
-        if index is None:
-            options = [", ".join(map(str, place)) for place in _places(lead)]
+        raise _no_matrix(f"Its cells are of the type {str(array.dtype)[:40]}.")
+    stack = array.shape[:-2]
+    if math.prod(stack) > 1:
+        place = _parse_place(choose, stack)
+        if place is None:
+            places = itertools.islice(np.ndindex(*stack), MAX_CHOICES)
             shape = " x ".join(map(str, array.shape))
-            raise ManyMatrices(shape, [prefix + option for option in options])
-        array = array[index]
-    elif array.ndim > 2 and count == 1:
+            raise ManyMatrices(shape, [prefix + ", ".join(map(str, place)) for place in places])
+        array = array[place]
+    elif array.ndim > 2 and array.size:
         array = array.reshape(array.shape[-2:])
-    _check_cells(array.size)
+    refuse_too_many_cells(array.size)
+    if not array.size:
+        raise _no_matrix("It has no cells.")
     return Reading(np.atleast_2d(array).astype(np.float64))
 
 
-def _index(choose: str, lead: tuple[int, ...]) -> tuple[int, ...] | None:
+def _parse_place(choose: str, stack: tuple[int, ...]) -> tuple[int, ...] | None:
     parts = choose.replace(",", " ").split()
-    if len(parts) != len(lead) or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) != len(stack) or not all(part.isascii() and part.isdigit() for part in parts):
         return None
-    index = tuple(int(part[:9]) for part in parts)
-    return index if all(i < size for i, size in zip(index, lead, strict=True)) else None
-
-
-def _places(lead: tuple[int, ...]) -> list[tuple[int, ...]]:
-    places = []
-    for place in np.ndindex(*lead):
-        places.append(place)
-        if len(places) == MAX_CHOICES:
-            break
-    return places
-
-
-def _check_cells(cells: int) -> None:
-    if cells > MAX_CELLS:
-        raise TooLarge(
-            what=f"The matrix has {cells:,} cells.",
-            why=f"The check takes {MAX_CELLS:,}, which is 2,048 x 2,048.",
-            todo="Give a part of it: some whole rows.",
-        )
-    if not cells:
-        raise _no_numbers("It has no cells.")
+    place = tuple(int(part[:9]) for part in parts)
+    return place if all(i < size for i, size in zip(place, stack, strict=True)) else None
 
 
 def _too_many_bytes(limit: int) -> TooLarge:
@@ -240,7 +218,7 @@ def _too_many_bytes(limit: int) -> TooLarge:
     )
 
 
-def _no_numbers(why: str) -> BadInput:
+def _no_matrix(why: str) -> BadInput:
     return BadInput(
         what="There is no matrix of real numbers in this.",
         why=why,

@@ -18,7 +18,7 @@ _NUMBERS = 10  # columns up to which the number stands in the cell
 _WIDE, _SUMS = 270, 70
 
 
-def picture(array: object) -> alt.VConcatChart:
+def draw_matrix(array: object) -> alt.VConcatChart:
     """The matrix in colours, 0 at the top left; where nothing is below 0, bars of the row and
     column sums with a line at 1. Cells that hold no number are left blank.
 
@@ -28,28 +28,30 @@ def picture(array: object) -> alt.VConcatChart:
     Raises:
         BadInput, TooLarge: as `attnviz.check_matrix`.
     """
-    facts = Facts.of(array)
+    facts = Facts.from_array(array)
     queries, keys = facts.x.shape
     high = int(np.clip(_WIDE * queries / keys, 36, 300))
-    seen = facts.seen & np.isfinite(facts.x)
-    name, domain = _colours(facts.x[seen])
-    drawn = (_rects if facts.x.size <= MAX_MARKS else _image)(facts.x, seen, name, domain)
+    seen = facts.unmasked & np.isfinite(facts.x)
+    name, domain = _choose_colours(facts.x[seen])
+    drawn = (_draw_rects if facts.x.size <= MAX_MARKS else _draw_image)(facts.x, seen, name, domain)
     heat = drawn.properties(width=_WIDE, height=high)
     if not seen.any() or domain[0] < 0 or not np.isfinite(facts.sums).all():
         return alt.vconcat(heat)  # alone, a page would fit it and its axes into its height
-    rows = _sum_bars(facts.sums, "row", _place("top", queries, alt.Y, None), high)
-    columns = _sum_bars(facts.turned().sums, "column", _place("top", keys, alt.X, None), _WIDE)
+    rows = _draw_sum_bars(facts.sums, "row", _position("top", queries, alt.Y, None), high)
+    columns = _draw_sum_bars(
+        facts.transpose().sums, "column", _position("top", keys, alt.X, None), _WIDE
+    )
     return alt.vconcat(alt.hconcat(heat, rows, spacing=6), columns, spacing=6)
 
 
-def _colours(values: Matrix) -> tuple[str, list[float]]:
+def _choose_colours(values: Matrix) -> tuple[str, list[float]]:
     """The ramp and its ends: around 0 where there are numbers below it."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     reach = max(-low, high) or 1.0
     return ("score", [-reach, reach]) if low < 0 else ("weight", [0.0, reach])
 
 
-def _place(field: str, size: int, channel: Any, title: str | None) -> Any:
+def _position(field: str, size: int, channel: Any, title: str | None) -> Any:
     """A position from the first place to the last; rows go down."""
     ends = [-0.5, size - 0.5]
     axis = alt.Axis(title=title, format="d", tickMinStep=1, tickCount=min(size, 12), grid=False)
@@ -60,7 +62,7 @@ def _place(field: str, size: int, channel: Any, title: str | None) -> Any:
     )
 
 
-def _frame(x: Matrix, shown: Cells) -> pd.DataFrame:
+def _cell_table(x: Matrix, shown: Cells) -> pd.DataFrame:
     row, column = np.nonzero(shown)
     return pd.DataFrame({
         "row": row, "column": column, "number": x[row, column],
@@ -68,19 +70,19 @@ def _frame(x: Matrix, shown: Cells) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _rects(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerChart:
+def _draw_rects(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerChart:
     rows, columns = x.shape
-    frame = _frame(x, seen)
+    frame = _cell_table(x, seen)
     share = (frame["number"] - domain[0]) / (domain[1] - domain[0])
     step = np.rint(share.clip(0, 1) * (STEPS - 1)).astype(int)
     frame["ink"] = np.where(luminance(ramp(name)[step]) < 0.25, PAPER, INK)
     base = alt.Chart(frame)
     rects = base.mark_rect().encode(
-        x=_place("left", columns, alt.X, "column"),
+        x=_position("left", columns, alt.X, "column"),
         x2="right",
-        y=_place("top", rows, alt.Y, "row"),
+        y=_position("top", rows, alt.Y, "row"),
         y2="bottom",
-        color=_colour(name, domain),
+        color=_colour_scale(name, domain),
         tooltip=["row:Q", "column:Q", alt.Tooltip("number:Q", format=".6~g")],
     )
     if columns > _NUMBERS or rows > 2 * _NUMBERS:
@@ -92,8 +94,8 @@ def _rects(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerC
     return alt.layer(rects, numbers)
 
 
-def _image(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerChart:
-    small, shown = _blocks(x, seen)
+def _draw_image(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerChart:
+    small, shown = _reduce_blocks(x, seen)
     share = (small - domain[0]) / (domain[1] - domain[0])
     rows, columns = x.shape
     frame = pd.DataFrame({
@@ -102,11 +104,11 @@ def _image(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerC
     })  # fmt: skip
     base = alt.Chart(frame)
     frame_of = base.mark_rect(opacity=0).encode(
-        x=_place("left", columns, alt.X, "column"),
+        x=_position("left", columns, alt.X, "column"),
         x2="right",
-        y=_place("top", rows, alt.Y, "row"),
+        y=_position("top", rows, alt.Y, "row"),
         y2="bottom",
-        color=_colour(name, domain),
+        color=_colour_scale(name, domain),
     )
     image = base.mark_image(
         width={"expr": "width"}, height={"expr": "height"}, align="left", baseline="top",
@@ -115,7 +117,7 @@ def _image(x: Matrix, seen: Cells, name: str, domain: list[float]) -> alt.LayerC
     return alt.layer(frame_of, image)
 
 
-def _blocks(x: Matrix, seen: Cells) -> tuple[Matrix, Cells]:
+def _reduce_blocks(x: Matrix, seen: Cells) -> tuple[Matrix, Cells]:
     """At most `MAX_PIXELS` a side: of each block the number that is furthest from 0."""
     step = -(-max(x.shape) // MAX_PIXELS)
     tall, wide = (-(-size // step) * step for size in x.shape)
@@ -131,14 +133,14 @@ def _blocks(x: Matrix, seen: Cells) -> tuple[Matrix, Cells]:
     return np.take_along_axis(flat, furthest, axis=2)[..., 0], shown
 
 
-def _colour(name: str, domain: list[float]) -> alt.Color:
+def _colour_scale(name: str, domain: list[float]) -> alt.Color:
     legend = alt.Legend(
         title=None, orient="top", gradientLength=180, gradientOpacity=1, format=".3~g", tickCount=3
     )
     return alt.Color("number:Q", scale=alt.Scale(domain=domain, range=hexes(name)), legend=legend)
 
 
-def _sum_bars(sums: Matrix, which: str, place: Any, length: int) -> alt.LayerChart:
+def _draw_sum_bars(sums: Matrix, which: str, place: Any, length: int) -> alt.LayerChart:
     """Bars of row sums, lying, or of column sums, hanging; a line at 1."""
     if len(sums) > MAX_PIXELS:  # the furthest from 1 of each run
         step = -(-len(sums) // MAX_PIXELS)
@@ -150,7 +152,7 @@ def _sum_bars(sums: Matrix, which: str, place: Any, length: int) -> alt.LayerCha
     frame["top"] = np.arange(len(index)) * step - 0.5
     frame["bottom"], frame["zero"] = frame["top"] + step, 0
     rows = which == "row"
-    along = _along("row" if rows else "column", max(1.1, float(sums.max()) * 1.05))
+    along = _sum_axis("row" if rows else "column", max(1.1, float(sums.max()) * 1.05))
     edges = {"x2": "zero", "y2": "bottom"} if rows else {"y2": "zero", "x2": "bottom"}
     tooltip = [f"{which}:Q", alt.Tooltip("sum:Q", format=".8~g")]
     bars = alt.Chart(frame).mark_rect(color=SOLID["weight"], opacity=0.75)
@@ -159,7 +161,7 @@ def _sum_bars(sums: Matrix, which: str, place: Any, length: int) -> alt.LayerCha
     return layers.properties(width=_SUMS if rows else length, height=length if rows else _SUMS)
 
 
-def _along(which: str, high: float) -> Any:
+def _sum_axis(which: str, high: float) -> Any:
     channel = alt.X if which == "row" else alt.Y
     scale = alt.Scale(domain=[0, high], nice=False)
     axis = alt.Axis(title=f"{which} sum", tickCount=2, format=".3~g", grid=False)

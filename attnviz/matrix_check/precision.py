@@ -25,7 +25,7 @@ class Precision:
         return self.absolute + self.relative * np.abs(values)
 
 
-def precision_of(values: Matrix) -> Precision:
+def find_precision(values: Matrix) -> Precision:
     """The coarsest grid that all numbers lie on, if they cannot lie there by accident.
 
     0 and 1 lie on every grid and say nothing.
@@ -37,16 +37,16 @@ def precision_of(values: Matrix) -> Precision:
     if not telling.size:
         return Precision("only 0 and 1", 0.0, 2 * FLOAT32)
     for decimals in range(MAX_DECIMALS + 1):
-        if _on_grid(telling, np.full_like(telling, 10.0**-decimals)):
-            return _rounded(decimals)
+        if _lie_on_grid(telling, np.full_like(telling, 10.0**-decimals)):
+            return _decimal_precision(decimals)
     for digits in range(2, 7):
         steps = 10.0 ** (np.floor(np.log10(telling)) - digits + 1)
-        if _on_grid(telling, steps):
+        if _lie_on_grid(telling, steps):
             return Precision(f"{digits} significant digits", 0.0, 0.5 * 10.0 ** (1 - digits))
-    return _format(telling)
+    return _float_precision(telling)
 
 
-def _rounded(decimals: int) -> Precision:
+def _decimal_precision(decimals: int) -> Precision:
     if decimals == 0:  # whole numbers are more often exact than rounded
         return Precision("whole numbers", 0.0, 2 * FLOAT32, 0)
     plural = "" if decimals == 1 else "s"
@@ -54,7 +54,7 @@ def _rounded(decimals: int) -> Precision:
     return Precision(f"{decimals} decimal{plural}", half * (1 + 1e-6), 2 * FLOAT32, decimals)
 
 
-def _on_grid(values: Matrix, steps: Matrix) -> bool:
+def _lie_on_grid(values: Matrix, steps: Matrix) -> bool:
     # A number may have gone through float32 after it was rounded.
     slack = 0.5 * FLOAT32 * values
     if (np.abs(values - np.rint(values / steps) * steps) > slack + 1e-15).any():
@@ -63,7 +63,7 @@ def _on_grid(values: Matrix, steps: Matrix) -> bool:
     return bool(np.log10(chances).sum() < _CHANCE)
 
 
-def _format(values: Matrix) -> Precision:
+def _float_precision(values: Matrix) -> Precision:
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
         half = values.astype(np.float16)

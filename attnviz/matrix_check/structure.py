@@ -35,41 +35,42 @@ class Rank:
     verdict: Literal["low", "full", "unclear"]
 
 
-def rank_of_scores(facts: Facts, hidden: Cells) -> Rank:
+def rank_of_scores(facts: Facts, zeros_are_masked: bool = False) -> Rank:
     """The rank of the largest block of scores without a masked cell."""
-    block, error = _block(facts, ~facts.seen | hidden)
+    masked = facts.mask.cells | facts.zeros if zeros_are_masked else facts.mask.cells
+    block, error = _unmasked_block(facts, masked)
     noise = error + 4 * FLOAT32 * np.abs(block).max(initial=0)
-    return _rank(block, noise, min(block.shape))
+    return _measure_rank(block, noise, min(block.shape))
 
 
 def rank_of_logs(facts: Facts) -> Rank:
     """The rank of the logarithms of weights, less their row means, in a block without zeros."""
-    block, error = _block(facts, ~facts.seen | facts.zeros)
+    block, error = _unmasked_block(facts, facts.mask.cells | facts.zeros)
     if not block.size or (block <= 0).any():
         return Rank(0, 0, (0, 0), "unclear")
     logs = np.log(block)
     noise = error / block + 4 * FLOAT32 * (1 + np.abs(logs))
     logs = logs - logs.mean(axis=1, keepdims=True)
-    return _rank(logs, noise, min(len(logs), logs.shape[1] - 1))
+    return _measure_rank(logs, noise, min(len(logs), logs.shape[1] - 1))
 
 
-def _block(facts: Facts, closed: Cells) -> tuple[Matrix, Matrix]:
-    """All rows and columns that are open throughout, or the lower left square of a triangle."""
+def _unmasked_block(facts: Facts, masked: Cells) -> tuple[Matrix, Matrix]:
+    """All rows and columns that have no masked cell, or the lower left square of a triangle."""
     queries, keys = facts.x.shape
-    rows, columns = ~closed.all(axis=1), ~closed.all(axis=0)
-    part = closed[np.ix_(rows, columns)]
+    rows, columns = ~masked.all(axis=1), ~masked.all(axis=0)
+    part = masked[np.ix_(rows, columns)]
     if part.any():  # the later half of the queries sees the earlier half of the keys
         half = queries // 2 + queries % 2
         rows &= np.arange(queries) >= half - 1
         columns &= np.arange(keys) < half + max(keys - queries, 0)
-        part = closed[np.ix_(rows, columns)]
+        part = masked[np.ix_(rows, columns)]
     if part.any():
         return np.zeros((0, 0)), np.zeros((0, 0))
     chosen = np.ix_(np.flatnonzero(rows)[:MAX_SIDE], np.flatnonzero(columns)[:MAX_SIDE])
     return facts.x[chosen], facts.error[chosen]
 
 
-def _rank(block: Matrix, noise: Matrix, most: int) -> Rank:
+def _measure_rank(block: Matrix, noise: Matrix, most: int) -> Rank:
     side = (block.shape[0], block.shape[1])
     if most < 1:
         return Rank(0, most, side, "unclear")
@@ -89,36 +90,35 @@ def _rank(block: Matrix, noise: Matrix, most: int) -> Rank:
 
 
 @dataclass(frozen=True)
-class Twice:
-    """Whether weights can be the softmax of weights.
+class UndoneSoftmax:
+    """What weights were before a second softmax, if they are the softmax of weights.
 
     log10_chance: of a row of ordinary scores of the same spread to look like this by accident,
     over all rows. recovered: (query, key), the weights before the second softmax.
     """
 
-    fits: bool
     log10_chance: float
     recovered: Matrix
 
 
-def twice(facts: Facts) -> Twice:
+def undo_softmax(facts: Facts) -> UndoneSoftmax | None:
     """Undo one softmax: add to each row of logarithms the number that makes it add up to 1. If
-    all that comes out lies between 0 and 1, the row can be the softmax of a row of weights."""
-    no = Twice(False, 0.0, np.zeros((0, 0)))
-    visible = facts.seen & ~_outside(facts)
+    all that comes out lies between 0 and 1, the row can be the softmax of a row of weights; None
+    if it cannot."""
+    visible = facts.unmasked & ~_masking_zeros(facts)
     if (facts.x[visible] <= 0).any() or not visible.any(axis=1).all():
-        return no
+        return None
     shares = np.where(visible, facts.x, 1.0)
     logs = np.log(shares)
-    counts = visible.sum(axis=1)
-    rows = logs + ((1 - logs.sum(axis=1)) / counts)[:, None]
+    rows = logs + ((1 - logs.sum(axis=1)) / visible.sum(axis=1))[:, None]
     recovered = np.where(visible, rows, 0.0)
     slack = np.where(visible, facts.error / shares + 2e-6, 0.0)
-    fits = bool((recovered >= -slack).all() and (recovered <= 1 + slack).all())
-    return Twice(fits, _log10_chance(logs, visible, slack), recovered) if fits else no
+    if not ((recovered >= -slack) & (recovered <= 1 + slack)).all():
+        return None
+    return UndoneSoftmax(_log10_chance(logs, visible, slack), recovered)
 
 
-def _outside(facts: Facts) -> Cells:
+def _masking_zeros(facts: Facts) -> Cells:
     """Zero cells that a mask explains; any other zero is a weight of 0."""
     pattern = facts.zero_pattern
     return facts.zeros if pattern.structured else np.zeros_like(facts.zeros)
@@ -128,30 +128,30 @@ def _log10_chance(logs: Matrix, visible: Cells, slack: Matrix) -> float:
     """log10 of the chance that normal scores with each row's spread lie that close together: none
     of k further below their mean than 1/k. Rows are counted as if they were independent."""
     total = 0.0
-    for row, seen, off in zip(logs, visible, slack, strict=True):
-        values = row[seen]
+    for row, shown, off in zip(logs, visible, slack, strict=True):
+        values = row[shown]
         if len(values) < 2:
             continue
         spread = float(values.std(ddof=1))
         if spread == 0:
             continue
-        reach = (1 / len(values) + float(off[seen].max())) / spread
+        reach = (1 / len(values) + float(off[shown].max())) / spread
         total += len(values) * np.log10(0.5 * erfc(-reach / sqrt(2)))
     return float(total)
 
 
-def uniform(facts: Facts) -> bool:
+def is_uniform(facts: Facts) -> bool:
     """Every row gives each key that a mask leaves it the same weight, and one row has two."""
-    visible = facts.seen & ~_outside(facts)
+    visible = facts.unmasked & ~_masking_zeros(facts)
     counts = visible.sum(axis=1)
     even = np.where(counts > 0, facts.sums / np.maximum(counts, 1), 0.0)
     close = np.abs(facts.x - even[:, None]) <= 2 * FLOAT32 * 4 * np.abs(facts.x) + 1e-12
     return bool(close[visible].all() and (counts > 1).any())
 
 
-def uniform_when_rounded(facts: Facts) -> bool:
+def is_uniform_when_rounded(facts: Facts) -> bool:
     """A uniform row, rounded, can look like each of these rows."""
-    visible = facts.seen & ~_outside(facts)
+    visible = facts.unmasked & ~_masking_zeros(facts)
     even = 1 / np.maximum(visible.sum(axis=1), 1)
     close = np.abs(facts.x - even[:, None]) <= facts.error + 1e-12
     return bool(close[visible].all() and (visible.sum(axis=1) > 1).any())

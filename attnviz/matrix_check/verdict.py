@@ -53,7 +53,7 @@ class Evidence:
 
     name: str
     value: str
-    says: str
+    says: str = ""
 
 
 @dataclass(frozen=True)

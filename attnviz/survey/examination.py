@@ -7,6 +7,7 @@ from attnviz.errors import AttnvizError, BadInput
 from attnviz.survey.best_examples import Examples, Largest
 from attnviz.survey.corpus import Text
 from attnviz.survey.survey_part import Failure, Findings, Part
+from attnviz.tokens import shorten_text
 
 if TYPE_CHECKING:
     from attnviz.detectors.row_sums import Lengths
@@ -35,7 +36,6 @@ def _find(
 ) -> Findings:
     from attnviz.capture.forward import capture
     from attnviz.detectors import profile
-    from attnviz.tokens import shorten_text
 
     if text.problem:
         raise BadInput(what=text.problem)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from attnviz.capture.cost import estimate
 from attnviz.errors import UnsupportedModel
 from attnviz.survey.corpus import Text
 from attnviz.survey.examination import find, gathered, longest_first
@@ -76,8 +77,6 @@ def _threads_of(model: "LoadedModel") -> int:
 
 def _fitting(model: "LoadedModel", max_tokens: int) -> int:
     """How many captures fit into `ROOM`."""
-    from attnviz.capture.cost import estimate
-
     try:
         return max(1, ROOM // estimate(model, max_tokens).bytes)
     except UnsupportedModel:  # its config does not tell

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import AttnvizError, BadInput
+from attnviz.models import load
 from attnviz.survey.corpus import Text
 from attnviz.survey.examination import examine
 from attnviz.survey.model_facts import model_facts
@@ -62,8 +63,6 @@ class Worker:
     def _loaded(
         self, model: str, facts: Mapping[str, Any], loading: Mapping[str, Any]
     ) -> "LoadedModel":
-        from attnviz.models import load
-
         loaded = load(model, **loading)
         own = model_facts(loaded)
         if differ := [name for name in facts if own[name] != facts[name]]:

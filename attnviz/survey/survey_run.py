@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput
+from attnviz.models import load
 from attnviz.parquet import arrow
 from attnviz.survey.corpus import Corpus, Text, read_corpus
 from attnviz.survey.defaults import ENGINES, EXAMPLES, MAX_TOKENS
@@ -169,8 +170,6 @@ def load_named(model: "str | Path | LoadedModel", **loading: Any) -> "LoadedMode
     Raises:
         BadInput: it is loaded, and something is said about how to load it.
     """
-    from attnviz.models import load
-
     if isinstance(model, str | Path):
         return load(model, **loading)
     if any(value is not None for value in loading.values()):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnviz.errors import BadInput
@@ -49,6 +50,11 @@ class Survey:
     def stacks(self) -> list[str]:
         return list(dict.fromkeys(self.heads["stack"]))
 
+    @property
+    def measures(self) -> list[str]:
+        """The measures that it was made with: those of the version that made it."""
+        return list(dict.fromkeys(self.heads["measure"]))
+
     def grid(
         self, measure: str, statistic: str = "mean", stack: str | None = None
     ) -> NDArray[np.float64]:
@@ -62,8 +68,9 @@ class Survey:
         if rows.empty or statistic not in rows:
             raise BadInput(
                 what=f"This survey has no {statistic!r} of {measure!r} in the {stack}.",
-                why=f"It has {', '.join(self.stacks) or 'no text that counted'}.",
-                todo=f"Choose one of {', '.join(STATISTICS)} of {', '.join(MEASURES)}.",
+                why=f"It has {', '.join(STATISTICS)} of {', '.join(self.measures) or 'nothing'} "
+                f"in {', '.join(self.stacks) or 'no text that counted'}.",
+                todo="Choose one of these, or run the survey again for measures that are new.",
             )
         grid = np.full((rows["layer"].max() + 1, rows["head"].max() + 1), np.nan)
         grid[rows["layer"], rows["head"]] = rows[statistic]
@@ -115,8 +122,6 @@ def open_survey(folder: str | Path) -> Survey:
 
 
 def _heads(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     columns: dict[str, list[Any]] = {name: [] for name in (*_PLACE, *STATISTICS)}
     for stack, tally in part.tallies.items():
         measured = np.argwhere((tally.texts > 0).any(axis=0))
@@ -131,8 +136,6 @@ def _heads(part: Part) -> "pd.DataFrame":
 
 
 def _examples(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     names = ["stack", "layer", "head", "rank", *(field.name for field in fields(Example))]
     rows = [
         (stack, layer, head, rank, *vars(example).values())
@@ -144,8 +147,6 @@ def _examples(part: Part) -> "pd.DataFrame":
 
 
 def _failures(part: Part) -> "pd.DataFrame":
-    import pandas as pd
-
     names = [field.name for field in fields(Failure)]
     return pd.DataFrame([tuple(vars(one).values()) for one in part.failures], columns=names)
 

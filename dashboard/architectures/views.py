@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from attnviz.models import support
+
 if TYPE_CHECKING:
     from attnviz.export import View
 
@@ -9,7 +11,6 @@ if TYPE_CHECKING:
 def architectures(verdict: str, *, link: str) -> "View":
     """The table of architectures, those of one verdict or all."""
     from attnviz.export import table_view
-    from attnviz.models import support
 
     table = support.table()
     made = support.read_record()["transformers"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from attnviz.errors import AttnvizError
-from attnviz.matrix_check import EXAMPLES, ManyMatrices, read
+from attnviz.matrix_check import EXAMPLES, ManyMatrices, read_matrix
 from attnviz.matrix_check.verdict import Matrix
 from dashboard.session import notices, state
 
@@ -112,9 +112,9 @@ def _read(source: str | bytes | None, name: str) -> tuple[Matrix, list[str]] | N
     if source is None or not source.strip():
         return None
     try:
-        reading = read(source)
+        reading = read_matrix(source)
     except ManyMatrices as error:
-        reading = read(source, _choice(source, error.choices, name))
+        reading = read_matrix(source, _choice(source, error.choices, name))
     return reading.matrix, reading.notes
 
 
@@ -123,7 +123,7 @@ def _choice(source: str | bytes, choices: list[str], name: str) -> str:
     label = "Which matrix" if name == "matrix" else "Which second matrix"
     chosen = st.selectbox(label, choices, key=f"{name}_choice", on_change=state.touch)
     try:
-        read(source, chosen)
+        read_matrix(source, chosen)
     except ManyMatrices as error:
         chosen = st.selectbox(
             f"{label} of it", error.choices, key=f"{name}_place", on_change=state.touch

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.matrix_check import describe
+from attnviz.matrix_check import describe_match
 from attnviz.matrix_check.verdict import Matrix
 from dashboard.session import page_capture, state
 from dashboard.session.selection import Selection
@@ -22,4 +22,4 @@ def draw(matrix: Matrix, selection: Selection) -> None:
         return
     capture = page_capture.ready(selection)
     if capture is not None:
-        st.text(describe(matrix, capture))
+        st.text(describe_match(matrix, capture))

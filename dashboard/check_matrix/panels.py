@@ -2,9 +2,11 @@
 
 import re
 
+import pandas as pd
 import streamlit as st
 
 from attnviz.matrix_check import KINDS, MatrixVerdict
+from attnviz.matrix_check.matrix_picture import draw_matrix
 from attnviz.matrix_check.verdict import Matrix
 from dashboard.check_matrix import views
 from dashboard.check_matrix.controls import Given
@@ -37,11 +39,9 @@ def draw(given: Given, verdict: MatrixVerdict) -> None:
 
 
 def _pictures(given: Given, verdict: MatrixVerdict) -> None:
-    from attnviz.matrix_check.matrix_picture import picture
-
     rows, columns = given.matrix.shape
     st.altair_chart(
-        picture(given.matrix),
+        draw_matrix(given.matrix),
         key="matrix_picture",
         width="content",
         alt=f"The matrix, {rows} by {columns}. {verdict.verdict}",
@@ -51,7 +51,7 @@ def _pictures(given: Given, verdict: MatrixVerdict) -> None:
         st.text("The second matrix")
         other = verdict.other.verdict if verdict.other else ""
         st.altair_chart(
-            picture(given.other),
+            draw_matrix(given.other),
             key="other_picture",
             width="content",
             alt=f"The second matrix, {rows} by {columns}. {other}",
@@ -90,8 +90,6 @@ def _tables(given: Given) -> None:
 
 
 def _table(title: str, matrix: Matrix) -> None:
-    import pandas as pd
-
     if matrix.size > _MAX_TABLE:
         st.text(f"The first {_MAX_TABLE // matrix.shape[1]} rows:")
         matrix = matrix[: max(1, _MAX_TABLE // matrix.shape[1])]

@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
+from attnviz.charts.overview_chart import from_afar
+from attnviz.charts.row_profile import row_profile
+from attnviz.charts.scene import drawn_whole, facing, window_of
 from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
 from dashboard.session.selection import SettledSelection
@@ -21,8 +25,6 @@ _STEP = 128  # keys that the buttons of the key field move by: half a window
 def draw(selection: SettledSelection, head: "Head") -> None:
     """The overview with the window to drag, beside the same moves by keyboard; nothing of a text
     that is drawn whole."""
-    from attnviz.charts.scene import drawn_whole
-
     if drawn_whole(head):
         return
     view = _overview(selection)
@@ -55,8 +57,6 @@ def _overview(selection: SettledSelection) -> "Overview":
 
 
 def _map(selection: SettledSelection, view: "Overview") -> None:
-    from attnviz.charts.overview_chart import from_afar
-
     query, near = selection.query, _near(selection, view)
     counts = (view.queries, view.keys)  # of the callback, which a session keeps
     # built anew where the window was moved by other means, so that the frame moves too
@@ -73,8 +73,6 @@ def _map(selection: SettledSelection, view: "Overview") -> None:
 
 def _near(selection: SettledSelection, view: "Overview") -> int:
     """The key that the window stands around."""
-    from attnviz.charts.scene import facing
-
     if selection.near is not None:
         return selection.near
     return facing(selection.query, view.queries, view.keys)
@@ -97,8 +95,6 @@ def _move(key: str, counts: tuple[int, int], query: int, near: int) -> None:
 def _middle(side: list[float], old: int, count: int) -> int:
     """The position in the middle of a side of the frame; the old one where that side stands where
     it stood, which near an end of the text is not around it."""
-    from attnviz.charts.scene import window_of
-
     if abs(min(side) - window_of(old, count)[0]) < 1:
         return old
     return min(max(round(sum(side) / 2), 0), count - 1)
@@ -152,8 +148,6 @@ def _take(cells: "Sequence[Cell]") -> None:
 
 def _row(selection: SettledSelection, head: "Head") -> None:
     """Where the weight of the row that is read goes, over all keys."""
-    from attnviz.charts.row_profile import row_profile
-
     row = head.rows(selection.query, selection.query + 1)
     st.text(_mass(row, named(head.query_tokens, selection.query)))
     st.altair_chart(
@@ -167,8 +161,6 @@ def _row(selection: SettledSelection, head: "Head") -> None:
 
 
 def _mass(row: "Head", name: str) -> str:
-    import numpy as np
-
     if np.isnan(row.weights).any():
         return f"The weights of {name} are undefined: one of its scores is not a number."
     shares = np.sort(row.weights[0])[::-1].cumsum()

@@ -15,7 +15,7 @@ from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT
-from dashboard.session.selection import HEAD_CHOICES, SettledSelection, span_of
+from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, span_of
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from attnviz.detectors import HeadProfile
     from attnviz.models import LoadedModel
     from attnviz.survey import Survey
-
-_REPEATED = "_repeated"
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,7 @@ def titles() -> dict[str, str]:
     from attnviz.detectors import HEAD_MEASURES
 
     found = {name: measure.title for name, measure in HEAD_MEASURES.items()}
-    for name in ("induction", "duplicate_token"):
-        found[name.removesuffix("_token") + _REPEATED] = f"{found[name]}, random tokens"
+    found |= {again: f"{found[name]}, random tokens" for name, again in ON_REPEATED.items()}
     return found | {"effect": "Effect on the output"}
 
 
@@ -76,9 +73,8 @@ def options(selection: SettledSelection, capture: "Capture") -> list[str]:
 
 
 def plain(name: str) -> str:
-    return {"duplicate_repeated": "duplicate_token", "induction_repeated": "induction"}.get(
-        name, name
-    )
+    """The measure of which a name is the number on repeated random tokens; else the name."""
+    return next((own for own, again in ON_REPEATED.items() if again == name), name)
 
 
 class Measured:
@@ -97,6 +93,14 @@ class Measured:
         """The measures on repeated random tokens, made when they are first asked for: the picture
         of the text does not wait for them."""
         return self._probe[0]
+
+    @property
+    def missing(self) -> list[str]:
+        """Measures that the survey was made without: it is of another version."""
+        from attnviz.detectors import HEAD_MEASURES
+
+        known = self.survey.measures if self.survey is not None else HEAD_MEASURES
+        return [name for name in HEAD_MEASURES if name not in known]
 
     @property
     def why(self) -> str:
@@ -119,12 +123,12 @@ class Measured:
         """One measure; None where it is not there, or not yet."""
         if name == "effect":
             return self._effect()
-        if name.endswith(_REPEATED):
+        if name in ON_REPEATED.values():
             if self.random is None:
                 return None
             return self._of(self.random, plain(name), titles()[name], words.REPEATED)
         if self.survey is not None:
-            return self._surveyed(self.survey, name)
+            return None if name in self.missing else self._surveyed(self.survey, name)
         return self._of(self.text, name, titles()[name], "")
 
     def _of(self, profile: "HeadProfile", name: str, title: str, more: str) -> Numbers:

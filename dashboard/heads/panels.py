@@ -43,7 +43,7 @@ def draw(selection: SettledSelection, capture: "Capture") -> None:
     numbers = measured.numbers(selection.measure)
     left = head_numbers.kept(selection, numbers, measured.text.values["entropy"].shape)
     order = [] if numbers is None else head_numbers.ranked(numbers, left)
-    finding = _finding(numbers, order, left)
+    finding = _finding(numbers, order, left, missing=selection.measure in measured.missing)
     st.text(finding)
     left_half, right_half = st.columns([11, 9], gap="medium")
     with left_half:
@@ -61,6 +61,9 @@ def draw(selection: SettledSelection, capture: "Capture") -> None:
         _table(measured, selection, capture, left, order)
         if measured.why:
             st.text(measured.why)
+        if measured.missing:
+            names = ", ".join(head_numbers.titles()[name] for name in measured.missing)
+            st.text(f"This survey was made without: {names}. Run it again to have them.")
         if numbers is not None:
             _words(numbers)
     if measured.survey is not None:
@@ -164,11 +167,13 @@ def _change_span(number: int, ends: list[int], whole: list[int]) -> None:
     state.change(layers=None if [first, last] == whole else f"{first}-{last}")
 
 
-def _finding(numbers: Numbers | None, order: list[tuple[int, int]], left: Any) -> str:
+def _finding(
+    numbers: Numbers | None, order: list[tuple[int, int]], left: Any, *, missing: bool
+) -> str:
     from attnviz.charts.scales import short
 
     if numbers is None:
-        return "Not measured yet."
+        return "This survey does not have this measure." if missing else "Not measured yet."
     if not order:
         if np.isfinite(numbers.values).any():
             return f"No head is left in. {numbers.title}: lower the filter, or widen the layers."

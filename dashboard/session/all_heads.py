@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from attnviz.detectors import SHARES, repeated
 from dashboard.session import backend, waiting
 from dashboard.session.backend import Ask, Step
 
@@ -38,7 +39,6 @@ def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
 
 def shares(ask: Ask, stack: str) -> "HeadProfile":
     """The measures that go from 0 to 1, of every head, over some rows, once a capture."""
-    from attnviz.detectors import SHARES
     from attnviz.detectors import profile as measure
 
     return backend.extra(
@@ -77,7 +77,6 @@ def maps_name(stack: str) -> Hashable:
 def probe(ask: Ask, stack: str, step: Step) -> "HeadProfile":
     """The measures on repeated random tokens, made once a model."""
     from attnviz.detectors import profile as measure
-    from attnviz.detectors import repeated
 
     def make(model: "LoadedModel") -> "HeadProfile":
         return measure(repeated(model), stack, progress=step)

@@ -11,8 +11,11 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from threadpoolctl import threadpool_limits
 
+from attnviz.capture.cost import estimate
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
+from attnviz.heads.overview import overview as look
 from attnviz.models.source import find_source
+from attnviz.tokens import shorten_text, tokenize
 from dashboard.server import heap, host, memory
 from dashboard.server.page_table import PAGES
 from dashboard.server.store import Store
@@ -192,8 +195,6 @@ def _presence(session: str) -> str:
 
 def cost(model: "LoadedModel", ask: Ask) -> "Estimate":
     """What the capture asked for will take."""
-    from attnviz.capture.cost import estimate
-
     count = len(_token_ids(model, ask, ask.text))
     return estimate(model, tokens=max(1, min(count, ask.cut_to or ask.limit)))
 
@@ -254,8 +255,6 @@ def overview(
     ask: Ask, stack: str, layer: int, head: int, tell: "Callable[[float], None]"
 ) -> "Overview":
     """One head from afar, worked out once a capture."""
-    from attnviz.heads.overview import overview as look
-
     return extra(
         ask,
         ("overview", stack, layer, head),
@@ -333,13 +332,9 @@ def left_out(ask: Ask) -> int:
 
 def cut_text(model: "LoadedModel", ask: Ask) -> str:
     """The longest beginning of the text that stays within the limit when tokenised by itself."""
-    from attnviz.tokens import shorten_text
-
     limit, _ = token_limit(model, ask.cut_to)
     return shorten_text(model.tokenizer, ask.text, limit, **ask.tokenizing)
 
 
 def _token_ids(model: "LoadedModel", ask: Ask, text: str) -> list[int]:
-    from attnviz.tokens import tokenize
-
     return tokenize(model.tokenizer, text, **ask.tokenizing).ids

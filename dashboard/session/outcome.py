@@ -4,6 +4,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from attnviz.experiments.changed_rows import measure_changes
+from attnviz.experiments.output_tokens import compare_outputs, has_output
 from dashboard.server.turns import silent
 from dashboard.session import backend, slow_results
 from dashboard.session.selection import SettledSelection
@@ -93,8 +95,6 @@ def run_change(
 ) -> Outcome:
     """The what-if, run now."""
     import attnviz
-    from attnviz.experiments.changed_rows import measure_changes
-    from attnviz.experiments.output_tokens import compare_outputs, has_output
     from attnviz.faithfulness.agreement import change as output_change
     from attnviz.interventions import Ablate
     from attnviz.interventions.engine import answer

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
+from attnviz.detectors.measures import HEAD_MEASURES, SHARES
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG, DEFAULT_MODEL, CatalogEntry
 from attnviz.models.source import find_source
@@ -39,29 +40,15 @@ STAGES = {
     "bias in the mask": "Bias in the mask alone",
 }
 STACKS = {"decoder": "Decoder", "encoder": "Encoder", "cross": "Decoder to encoder"}
-GRID_MEASURES = (
-    "focus",
-    "first_token",
-    "previous_token",
-    "same_token",
-    "duplicate_token",
-    "induction",
-)
 VIEWS = {"maps": "Small maps", "measure": "One measure"}
 WEIGHTS = {"unit": "0 to 1", "fit": "Fitted", "log": "Powers of ten"}
 SORTS = {"place": "By place", "measure": "By the measure"}
+ON_REPEATED = {"duplicate_token": "duplicate_repeated", "induction": "induction_repeated"}
+"""Measures that are also taken on repeated random tokens, under names of their own."""
+_HABITS = [name for name in SHARES if HEAD_MEASURES[name].target]
 HEAD_CHOICES = (
-    "first_token",
-    "previous_token",
-    "same_token",
-    "duplicate_token",
-    "duplicate_repeated",
-    "induction",
-    "induction_repeated",
-    "focus",
-    "entropy",
-    "distance",
-    "output_norm",
+    *(one for name in _HABITS for one in (name, ON_REPEATED.get(name)) if one),
+    *(name for name in HEAD_MEASURES if name not in _HABITS),
     "effect",
 )
 SHIPPED_SURVEY = "probes"
@@ -179,7 +166,7 @@ FIELDS = {
     "scores": Field(one_of(("zero", "row")).read, "it is zero or row"),
     "weights": one_of(WEIGHTS),
     "order": Field(one_of(("text", "size")).read, "it is text or size"),
-    "grid": one_of(GRID_MEASURES),
+    "grid": one_of(SHARES),
     "view": one_of(VIEWS),
     "measure": one_of(HEAD_CHOICES),
     "sort": one_of(SORTS),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from attnviz.detectors import HEAD_MEASURES
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend
 from dashboard.session.selection import SettledSelection
@@ -68,7 +69,6 @@ def figure(
 def grid(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """All heads by the measure of the sidebar's grid, which looks at some rows of a long text."""
     from attnviz import charts
-    from attnviz.detectors import HEAD_MEASURES
     from attnviz.export import heads_view
 
     capture = backend.capture(ask, silent)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.detectors import HEAD_MEASURES, SHARES
 from attnviz.errors import AttnvizError
 from attnviz.models.catalog import CATALOG
 from dashboard.session import all_heads, backend, notices, page_capture, state
@@ -212,7 +213,6 @@ def _take_example() -> None:
 
 def _grid(selection: SettledSelection) -> None:
     from attnviz import charts
-    from attnviz.detectors import HEAD_MEASURES, SHARES
 
     key = state.show("pick_grid", selection.grid)
     st.selectbox(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from attnviz.heads.head import Head
+from attnviz.heads.row_frame import frame_contributions as table
 from attnviz.tokens import Token
 from dashboard.explore import heading
-from dashboard.explore.row_table import table
 from dashboard.explore.words import adds_up
 from dashboard.session.selection import Selection
 from dashboard.widgets import text_place

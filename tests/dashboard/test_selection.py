@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from attnviz.detectors import SHARES
+from attnviz.detectors import HEAD_MEASURES, SHARES
 from attnviz.heads.contributions import MEASURES
 from attnviz.models.catalog import CATALOG
 from dashboard.session import selection as module
@@ -63,7 +63,9 @@ def test_no_link_opens_the_default_and_the_default_needs_no_link():
 
 
 def test_the_grid_measures_of_a_link_are_those_there_are():
-    assert SHARES == module.GRID_MEASURES
+    for name in SHARES:
+        assert parse(urlencode({"grid": name}))[0].grid == name
+    assert set(HEAD_MEASURES) < set(module.HEAD_CHOICES), "a new measure is offered by itself"
     assert Selection().by in MEASURES and Selection().grid in SHARES
 
 

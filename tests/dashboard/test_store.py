@@ -392,6 +392,26 @@ def test_a_run_that_is_refused_takes_nothing_from_others():
     assert has_capture(store, "m", "b") and store.nbytes == 10 * len(store.results.entries)
 
 
+def test_a_run_of_a_model_that_was_released_meanwhile_is_kept_for_nobody():
+    """What was made of a model that is gone would stay, and nothing would ever ask for it."""
+    running, go_on = threading.Event(), threading.Event()
+
+    def capture(model, options):
+        running.set()
+        go_on.wait(10)
+        return FakeCapture(model)
+
+    store = make(capture=capture)
+    run = threading.Thread(target=store.capture, args=("m", "x", quiet))
+    run.start()
+    running.wait(10)
+    store.models.release("m")
+    go_on.set()
+    run.join(10)
+    gc.collect()
+    assert store.nbytes == 0 and not store.results.entries
+
+
 def test_a_run_of_a_reader_who_left_meanwhile_is_kept_for_nobody():
     """statgarten/playdoh#7: memory that only ever grows."""
     running, go_on = threading.Event(), threading.Event()

@@ -2,61 +2,42 @@
 
     python -m tests.matrix_check.record
 
-rewrites attnviz/matrix_check/recorded.py.
+rewrites attnviz/matrix_check/data/recorded.json, for the text, layers and heads that it names.
 """
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import attnviz
-from attnviz.matrix_check import recorded
+from attnviz.matrix_check import ready_examples
+from attnviz.matrix_check.ready_examples import RECORDED
 
-TARGET = Path(recorded.__file__)
-HEADER = '''"""Scores of real heads, as `python -m tests.matrix_check.record` recorded them.
-
-Each line is a query and each number a key; for a head that does not look ahead, up to the query.
-"""
-
-TEXT = "{text}"
-
-SMOLLM2 = ("smollm2-135m", {smol_layer})
-"""The model and the layer of `SMOLLM2_HEADS`."""
-MINILM = ("minilm-l6", {mini_layer}, {mini_head})
-"""The model, the layer and the head of `MINILM_HEAD`."""
-'''
+TARGET = Path(ready_examples.__file__).parent / "data" / "recorded.json"
 
 
-def measure() -> tuple[list[np.ndarray], np.ndarray]:
-    """The scores of every head of one layer of SmolLM2, and of one head of MiniLM."""
-    name, layer = recorded.SMOLLM2
-    cap = attnviz.capture(attnviz.load(name), recorded.TEXT)
-    heads = [cap.head(layer, head).scores for head in range(cap.heads(layer))]
-    name, layer, head = recorded.MINILM
-    one = attnviz.capture(attnviz.load(name), recorded.TEXT).head(layer, head).scores
-    return heads, one
+def measure() -> dict[str, Any]:
+    """What is recorded now, with the scores measured again, to six digits. A row ends with the
+    last key that its query may look at."""
+    measured = {"text": RECORDED["text"]}
+    for name, of_model in RECORDED.items():
+        if name != "text":
+            cap = attnviz.capture(attnviz.load(name), RECORDED["text"])
+            heads = [cap.head(of_model["layer"], head) for head in of_model["heads"]]
+            measured[name] = of_model | {"scores": [_rows(head.scores) for head in heads]}
+    return measured
 
 
-def written(heads: list[np.ndarray], one: np.ndarray) -> str:
-    """The module's source."""
-    header = HEADER.format(
-        text=recorded.TEXT,
-        smol_layer=recorded.SMOLLM2[1],
-        mini_layer=recorded.MINILM[1],
-        mini_head=recorded.MINILM[2],
-    )
-    smol = "".join(f'    """\n{_lines(head, causal=True)}    """,\n' for head in heads)
-    mini = f'"""\n{_lines(one, causal=False)}"""'
-    return f"{header}\nSMOLLM2_HEADS = (\n{smol})\n\nMINILM_HEAD = {mini}\n"
+def _rows(scores: np.ndarray) -> list[list[float]]:
+    return [[float(f"{score:.6g}") for score in row if np.isfinite(score)] for row in scores]
 
 
-def _lines(scores: np.ndarray, *, causal: bool) -> str:
-    lines = ""
-    for query, row in enumerate(scores):
-        kept = row[: query + 1] if causal else row
-        lines += " ".join(f"{value:.6g}" for value in kept) + "\n"
-    return lines
+def as_json(recorded: dict[str, Any]) -> str:
+    """JSON with a row of scores a line."""
+    return json.dumps(recorded).replace("], [", "],\n[") + "\n"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(written(*measure()))
+    TARGET.write_text(as_json(measure()), "utf-8")

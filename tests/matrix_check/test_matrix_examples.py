@@ -5,7 +5,8 @@ import pytest
 
 from attnviz import LoadedModel, check_matrix
 from attnviz import matrix_check as mc
-from attnviz.matrix_check import EXAMPLES, recorded
+from attnviz.matrix_check import EXAMPLES
+from attnviz.matrix_check.ready_examples import RECORDED
 
 JUDGED = {
     "weights": (mc.WEIGHTS, "rows"),
@@ -57,13 +58,16 @@ def test_the_recorded_scores_are_what_the_models_give(
 ) -> None:
     import attnviz
 
-    _, layer = recorded.SMOLLM2
-    cap = attnviz.capture(smollm2, recorded.TEXT)
+    of_model = RECORDED["smollm2-135m"]
+    cap = attnviz.capture(smollm2, RECORDED["text"])
+    layer = of_model["layer"]
     head = cap.head(layer, 5)
     np.testing.assert_allclose(EXAMPLES["scores"].matrix, head.scores, atol=2e-3)
-    assert cap.heads(layer) == len(recorded.SMOLLM2_HEADS)
+    assert of_model["heads"] == list(range(cap.heads(layer)))
+    assert len(of_model["scores"]) == cap.heads(layer)
     mean = np.mean([cap.head(layer, h).weights for h in range(cap.heads(layer))], axis=0)
     np.testing.assert_allclose(EXAMPLES["head_mean"].matrix, mean, atol=2e-3)
-    _, layer, number = recorded.MINILM
-    head = attnviz.capture(minilm, recorded.TEXT).head(layer, number)
+    of_model = RECORDED["minilm-l6"]
+    (number,) = of_model["heads"]
+    head = attnviz.capture(minilm, RECORDED["text"]).head(of_model["layer"], number)
     np.testing.assert_allclose(EXAMPLES["transposed"].matrix.T, head.weights, atol=2e-3)

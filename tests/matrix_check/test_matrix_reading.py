@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from attnviz import AttnvizError, BadInput, TooLarge
-from attnviz.matrix_check import ManyMatrices, matrix_file, read, read_file
+from attnviz.matrix_check import ManyMatrices, facts, matrix_file, read_matrix, read_matrix_file
 
 NAN = float("nan")
 
@@ -49,8 +50,8 @@ NAN = float("nan")
 )
 def test_one_matrix_written_in_many_ways(text: str) -> None:
     expected = [[0.5, 0.25], [1, 0]]
-    assert read(text).matrix.tolist() == expected
-    assert read(text.encode("utf-8")).matrix.tolist() == expected
+    assert read_matrix(text).matrix.tolist() == expected
+    assert read_matrix(text.encode("utf-8")).matrix.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -64,11 +65,11 @@ def test_one_matrix_written_in_many_ways(text: str) -> None:
     ],
 )
 def test_blanks_and_infinities(text: str, row: list[float]) -> None:
-    np.testing.assert_array_equal(read(text).matrix[0], row)
+    np.testing.assert_array_equal(read_matrix(text).matrix[0], row)
 
 
 def test_labels_that_were_left_out_are_named() -> None:
-    notes = read(",a,b\nx,0.5,0.25\ny,1,0").notes
+    notes = read_matrix(",a,b\nx,0.5,0.25\ny,1,0").notes
     assert notes == [
         "The first row was read as labels.",
         "The first column was read as labels.",
@@ -76,11 +77,11 @@ def test_labels_that_were_left_out_are_named() -> None:
 
 
 def test_numbers_in_the_first_row_are_no_labels() -> None:
-    assert read("2 1\n0.5 0.5").matrix.shape == (2, 2)
+    assert read_matrix("2 1\n0.5 0.5").matrix.shape == (2, 2)
 
 
 def test_a_label_of_three_dots_is_a_label() -> None:
-    assert read("a ... c\nx .5 .4 .1\ny .3 .4 .3").matrix.shape == (2, 3)
+    assert read_matrix("a ... c\nx .5 .4 .1\ny .3 .4 .3").matrix.shape == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_label_of_three_dots_is_a_label() -> None:
 )
 def test_what_cannot_be_read_is_refused_with_a_reason(text: str, words: str) -> None:
     with pytest.raises(BadInput, match=words) as caught:
-        read(text)
+        read_matrix(text)
     assert caught.value.what and caught.value.why and caught.value.todo
 
 
@@ -128,40 +129,40 @@ WEIGHTS = np.float32([[0.5, 0.5], [0.25, 0.75]])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "bool"])
 def test_npy_and_npz(dtype: str) -> None:
     array = np.array([[1, 0], [0, 1]], dtype)
-    assert read(npy(array)).matrix.tolist() == [[1, 0], [0, 1]]
-    assert read(saved(anything=array)).matrix.tolist() == [[1, 0], [0, 1]]
+    assert read_matrix(npy(array)).matrix.tolist() == [[1, 0], [0, 1]]
+    assert read_matrix(saved(anything=array)).matrix.tolist() == [[1, 0], [0, 1]]
 
 
 def test_one_of_several_arrays_is_asked_for_by_name() -> None:
     data = saved(scores=WEIGHTS * 4, weights=WEIGHTS, length=np.array(3))
     with pytest.raises(ManyMatrices) as caught:
-        read(data)
+        read_matrix(data)
     assert caught.value.choices == ["scores", "weights"]
-    assert read(data, "weights").matrix.tolist() == WEIGHTS.tolist()
+    assert read_matrix(data, "weights").matrix.tolist() == WEIGHTS.tolist()
 
 
 def test_one_of_several_heads_is_asked_for_by_place_and_never_averaged() -> None:
     stack = np.arange(3 * 2 * 2).reshape(3, 2, 2)
     for data in (npy(stack), saved(a=stack), json.dumps(stack.tolist())):
         with pytest.raises(ManyMatrices, match="does not average") as caught:
-            read(data)
+            read_matrix(data)
         assert caught.value.choices == ["0", "1", "2"]
-        assert read(data, "2").matrix.tolist() == [[8, 9], [10, 11]]
+        assert read_matrix(data, "2").matrix.tolist() == [[8, 9], [10, 11]]
         with pytest.raises(ManyMatrices):
-            read(data, "3")
+            read_matrix(data, "3")
 
 
 def test_layer_and_head_are_chosen_together() -> None:
     four = np.arange(2 * 3 * 2 * 2).reshape(2, 3, 2, 2)
     data = saved(heads=four, other=WEIGHTS)
     with pytest.raises(ManyMatrices) as caught:
-        read(data, "heads")
+        read_matrix(data, "heads")
     assert caught.value.choices[4] == "heads: 1, 1"
-    assert read(data, "heads: 1, 1").matrix.tolist() == [[16, 17], [18, 19]]
+    assert read_matrix(data, "heads: 1, 1").matrix.tolist() == [[16, 17], [18, 19]]
 
 
 def test_a_batch_of_one_is_one_matrix() -> None:
-    assert read(npy(WEIGHTS[None, None])).matrix.shape == (2, 2)
+    assert read_matrix(npy(WEIGHTS[None, None])).matrix.shape == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_a_batch_of_one_is_one_matrix() -> None:
 def test_arrays_of_other_things_are_refused(array: np.ndarray) -> None:
     for data in (npy(array), saved(a=array)):
         with pytest.raises(BadInput):
-            read(data)
+            read_matrix(data)
 
 
 class Bomb:
@@ -192,7 +193,7 @@ def test_pickles_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     held = np.array([[Bomb()]], dtype=object)
     for data in (npy(held, allow_pickle=True), saved(a=held), pickle.dumps(Bomb())):
         with pytest.raises(BadInput):
-            read(data)
+            read_matrix(data)
     assert not list(tmp_path.iterdir())
 
 
@@ -200,42 +201,82 @@ def test_a_header_that_promises_more_than_there_is_is_refused() -> None:
     data = npy(np.zeros((2, 2)))
     for shape in (b"(2, 9)", b"(9**9)", b"(99999999, 99999999)"):
         with pytest.raises(BadInput):
-            read(data.replace(b"(2, 2)", shape))
+            read_matrix(data.replace(b"(2, 2)", shape))
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:
+def archive_of(name: str, content: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.npy", bytes(matrix_file.MAX_BYTES + 1))
-    assert len(buffer.getvalue()) < 2**20
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.txt"])
+def test_an_archive_that_unpacks_to_too_much_is_refused(name: str) -> None:
+    data = archive_of(name, bytes(matrix_file.MAX_BYTES + 1))
+    assert len(data) < 2**20
     with pytest.raises(TooLarge):
-        read(buffer.getvalue())
+        read_matrix(data)
+
+
+def test_an_archive_that_lies_about_its_size_is_not_unpacked() -> None:
+    size = matrix_file.MAX_BYTES + 1
+    head = npy(np.zeros((2, 2)))[:-32]
+    data = archive_of("a.npy", head + bytes(size - len(head)))
+    said = data.replace(size.to_bytes(4, "little"), (len(head) + 32).to_bytes(4, "little"))
+    assert said != data
+    tracemalloc.start()
+    with pytest.raises(BadInput):
+        read_matrix(said)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_a_damaged_archive_is_refused_by_its_checksum() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, a=WEIGHTS)
+    data = buffer.getvalue()
+    assert data.count(WEIGHTS.tobytes()) == 1
+    with pytest.raises(BadInput, match="damaged"):
+        read_matrix(data.replace(WEIGHTS.tobytes(), (WEIGHTS + 1).tobytes()))
+
+
+def test_what_stands_beside_the_matrix_in_an_archive_is_left_out() -> None:
+    data = saved(weights=WEIGHTS, tokens=np.array([["a", "b"]]), layer=np.array(3))
+    reading = read_matrix(data)
+    assert reading.matrix.tolist() == WEIGHTS.tolist()
+    assert reading.notes == ["Read from the part 'weights'."]
+
+
+def test_labels_in_front_that_look_like_an_archive_are_labels() -> None:
+    assert read_matrix(b"PK,b\n0.5,0.25\n1,0").matrix.tolist() == [[0.5, 0.25], [1, 0]]
 
 
 def test_what_is_over_the_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_file, "MAX_TEXT_BYTES", 100)
     with pytest.raises(TooLarge, match="MB"):
-        read("1 " * 100)
-    monkeypatch.setattr(matrix_file, "MAX_CELLS", 8)
-    with pytest.raises(TooLarge, match="9 cells"):
-        read(npy(np.zeros((3, 3))))
+        read_matrix("1 " * 100)
+    monkeypatch.setattr(facts, "MAX_CELLS", 8)
+    for data in (npy(np.zeros((3, 3))), b"1 2 3\n4 5 6\n7 8 x"):  # and no cell is looked at
+        with pytest.raises(TooLarge, match="9 cells"):
+            read_matrix(data)
     monkeypatch.setattr(matrix_file, "MAX_BYTES", 100)
     with pytest.raises(TooLarge):
-        read(npy(np.zeros((3, 3))))
+        read_matrix(npy(np.zeros((3, 3))))
 
 
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "w.tsv"
     path.write_text("a\tb\n0.5\t0.5\n", encoding="utf-16")
-    assert read_file(path).matrix.tolist() == [[0.5, 0.5]]
+    assert read_matrix_file(path).matrix.tolist() == [[0.5, 0.5]]
     for bad in (tmp_path, tmp_path / "nothing", "a\0b"):
         with pytest.raises(BadInput, match="cannot be read"):
-            read_file(bad)
+            read_matrix_file(bad)
 
 
 def test_a_file_without_end_is_read_up_to_the_limit() -> None:
     with pytest.raises(AttnvizError):
-        read_file("/dev/zero")
+        read_matrix_file("/dev/zero")
 
 
 # Anything at all: an answer or an AttnvizError, and nothing else
@@ -243,7 +284,7 @@ def test_a_file_without_end_is_read_up_to_the_limit() -> None:
 
 def survives(data: bytes | str, choose: str = "") -> None:
     try:
-        found = read(data, choose)
+        found = read_matrix(data, choose)
     except AttnvizError as error:
         assert error.what
     else:

@@ -35,7 +35,7 @@ def test_rows_and_columns_that_both_add_up_to_1_leave_the_axis_open() -> None:
     doubly = np.array([[1 / 7, 2 / 7, 4 / 7], [2 / 7, 4 / 7, 1 / 7], [4 / 7, 1 / 7, 2 / 7]])
     verdict = check_matrix(doubly)
     assert (verdict.kind, verdict.axis) == (mc.WEIGHTS, None)
-    assert any("Which way" in line for line in verdict.cannot_tell)
+    assert any("Whether rows or columns are the queries" in line for line in verdict.cannot_tell)
 
 
 def test_a_flat_list_is_one_row() -> None:

@@ -1,5 +1,10 @@
 """The page of heads with a survey's numbers in the place of one text's."""
 
+import shutil
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import attnviz
@@ -43,6 +48,27 @@ def test_a_folder_of_a_survey_gives_the_numbers_of_its_texts(page, folder):
     assert own.get("popover")
     alone = table(own).iloc[0]
     assert alone["Induction"] != pytest.approx(grid[1, 0], abs=1e-9)
+
+
+def test_a_survey_that_lacks_a_measure_still_opens_and_says_so(page, folder, tmp_path):
+    """Surveys outlive versions: one that was made before a measure came has no numbers of it."""
+    older = tmp_path / "older"
+    shutil.copytree(folder, older)
+    frame = pd.read_parquet(older / "heads.parquet")
+    whole = pq.read_table(older / "heads.parquet")
+    kept = pa.Table.from_pandas(frame[frame["measure"] != "induction"], preserve_index=False)
+    pq.write_table(kept.replace_schema_metadata(whole.schema.metadata), older / "heads.parquet")
+    found = attnviz.survey.open_survey(older)
+    assert "induction" not in found.measures and "focus" in found.measures
+    with pytest.raises(attnviz.BadInput, match="no 'mean' of 'induction'.*focus, first_token"):
+        found.grid("induction")
+    for view in ("measure", "maps"):
+        app = page(survey=str(older), view=view, measure="induction")
+        assert "This survey does not have this measure." in said(app) and not app.error
+        assert "made without: Induction." in said(app)
+        assert "Induction" not in table(app) and "First token" in table(app)
+    app = page(survey=str(older), measure="first_token")
+    assert table(app)["First token"].max() == pytest.approx(found.grid("first_token").max())
 
 
 def test_the_best_examples_of_the_chosen_head_are_there_with_their_texts(page, folder):

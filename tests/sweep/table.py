@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,26 @@ def record(verdicts: Sequence[Verdict]) -> dict[str, Any]:
             for v in verdicts
         ],
     }
+
+
+def moved_verdicts(
+    verdicts: Sequence[Verdict], committed: dict[str, Any], names: Collection[str] = ()
+) -> list[str]:
+    """Where verdicts are not the committed ones, in words; of the classes named, or of all."""
+    now = record(verdicts)
+    if now["transformers"] != committed["transformers"]:
+        return [f"transformers is {now['transformers']}, not {committed['transformers']}"]
+    before, after = (
+        {(a["model_type"], a["class"]): a for a in table["architectures"]}
+        for table in (committed, now)
+    )
+    return [
+        f"{key}: {before.get(key, {}).get(name)!r} -> {after.get(key, {}).get(name)!r} ({name})"
+        for key in sorted(before.keys() | after.keys())
+        for name in ("verdict", "method", "stages", "output", "padding", "oracle", "reason")
+        if (not names or key[1] in names)
+        and before.get(key, {}).get(name) != after.get(key, {}).get(name)
+    ]
 
 
 def document(verdicts: Sequence[Verdict]) -> str:

@@ -6,6 +6,7 @@ import pytest
 from attnviz import check_matrix
 from attnviz import matrix_check as mc
 from attnviz.heads.softmax import weigh
+from attnviz.matrix_check import MatrixVerdict
 
 SCORES = [[2.1, 0.4, -0.7]]
 
@@ -38,6 +39,71 @@ def test_of_the_temperatures_that_rounding_leaves_open_the_likeliest_is_given() 
     assert low < 3 < high
     assert verdict.temperature is not None
     assert low < verdict.temperature < high  # and not one of the ends
+
+
+def bounds(verdict: MatrixVerdict) -> tuple[float, float]:
+    """The temperatures that the evidence says are left open."""
+    item = next(item for item in verdict.evidence if item.name == "Temperature")
+    low, high = item.says.removeprefix("Left open by the precision: ").rstrip(".").split(" to ")
+    return float(low), float(high)
+
+
+def test_the_temperatures_left_open_are_those_of_all_numbers_that_round_to_these() -> None:
+    # 2 / T = ln(w / v), where w and v may lie anywhere within 0.005 of 0.88 and 0.12.
+    low, high = bounds(check_matrix([[0.88, 0.12]], [[2, 0]]))
+    assert low == pytest.approx(2 / np.log(0.885 / 0.115), rel=1e-5)
+    assert high == pytest.approx(2 / np.log(0.875 / 0.125), rel=1e-5)
+
+
+def test_rounded_scores_leave_temperatures_open_as_well() -> None:
+    # The difference of the scores, 0.5 + 1.75, may be off by 0.01; the weights are exact.
+    weights = softmax([[0.5, -1.75], [1.25, 0.35]])
+    low, high = bounds(check_matrix([[0.5, -1.75], [1.25, 0.35]], weights))
+    assert low == pytest.approx(2.24 / 2.25, rel=1e-5)
+    assert high == pytest.approx(2.26 / 2.25, rel=1e-5)
+
+
+def test_each_row_narrows_the_temperatures_left_open() -> None:
+    # The second row has the higher low end, the first the lower high end.
+    rows = {"first": ([0.73, 0.27], [1, 0]), "second": ([0.95, 0.05], [3, 0])}
+    weights, scores = zip(*rows.values(), strict=True)
+    low, high = bounds(check_matrix(weights, scores))
+    assert low == pytest.approx(3 / np.log(0.955 / 0.045), rel=1e-5)
+    assert low > 1 / np.log(0.735 / 0.265)
+    assert high == pytest.approx(1 / np.log(0.725 / 0.275), rel=1e-5)
+    assert high < 3 / np.log(0.945 / 0.055)
+
+
+def test_weights_that_can_be_equal_leave_no_largest_temperature() -> None:
+    low, high = bounds(check_matrix([[0.34, 0.33, 0.33]], [[1, 0, 0]]))
+    assert low == pytest.approx(1 / np.log(0.345 / 0.325), rel=1e-4)
+    assert high == np.inf
+
+
+def test_rows_that_leave_no_temperature_in_common_fit_none() -> None:
+    weights = [[0.73, 0.27], [0.95, 0.05]]
+    most = 1000 / np.log(0.725 / 0.275) * np.log(0.955 / 0.045)
+    least = 1000 / np.log(0.735 / 0.265) * np.log(0.945 / 0.055)
+    for score, fits in (
+        (np.floor(most), True),
+        (np.ceil(most), False),
+        (np.ceil(least), True),
+        (np.floor(least), False),
+    ):
+        temperature = check_matrix(weights, [[1000, 0], [score, 0]]).temperature
+        assert (temperature is not None) == fits
+
+
+@pytest.mark.parametrize(
+    ("scores", "weights"),
+    [([0, 1], [0.51, 0.49]), ([0, 0], [0.6, 0.4]), ([5, 5], [0.6, 0.4])],
+    ids=["the lower score has more weight", "equal scores of 0", "equal scores"],
+)
+def test_one_row_that_fits_at_no_temperature_is_enough(
+    scores: list[float], weights: list[float]
+) -> None:
+    assert check_matrix([[0.73, 0.27]], [[1000, 0]]).temperature is not None
+    assert check_matrix([[0.73, 0.27], weights], [[1000, 0], scores]).temperature is None
 
 
 def test_a_published_triple_is_the_softmax_of_its_scores_at_no_temperature() -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.charts.compared_panels import WHOLE, WINDOW
+from attnviz.charts.scene import facing
 from attnviz.errors import AttnvizError
 from dashboard.compare import link
 from dashboard.compare.other_side import SHOWN, Other
@@ -235,9 +237,6 @@ def _row_of_b(b: Side) -> None:
 
 def _near(a: Side) -> None:
     """Which keys are drawn of a text too long to be drawn whole."""
-    from attnviz.charts.compared_panels import WHOLE, WINDOW
-    from attnviz.charts.scene import facing
-
     queries, keys = a.head.allowed.shape
     if max(queries, keys) <= WHOLE:
         return

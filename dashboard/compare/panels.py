@@ -3,8 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.compared import compared
+from attnviz.charts.describe_compared import describe_compared
+from attnviz.detectors import HEAD_MEASURES
+from attnviz.heads.compared_row import row_of, rows_of
+from attnviz.heads.comparison import in_parts, same_keys, same_queries, why_apart
 from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
@@ -22,8 +28,6 @@ _BEGINNING = 60  # characters of a text
 
 def draw(a: Side, b: Side, other: Other) -> None:
     """All of the page below B's controls."""
-    from attnviz.heads.comparison import same_queries, why_apart
-
     linked, reason = same_queries(a.head, b.head), why_apart(a.head, b.head)
     found = None if reason else row_distances.distances(a, b)
     with st.container(gap="xxsmall"):
@@ -150,9 +154,6 @@ def _metrics(a: Side, found: "RowDistances") -> None:
 
 
 def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
-    from attnviz.charts.compared import compared
-    from attnviz.charts.describe_compared import describe_compared
-
     rows = {"query": a.selection.query, "other_query": b.selection.query}
     last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
@@ -201,9 +202,6 @@ def titles(a: Side, b: Side) -> tuple[str, str]:
 
 def row_table(a: Side, b: Side, other: Other) -> None:
     """The accessible twin of the picture: the numbers of the rows that are read, while open."""
-    from attnviz.heads.compared_row import row_of, rows_of
-    from attnviz.heads.comparison import same_keys
-
     box = st.expander("This row as a table", key="cmp_row_open", on_change=state.touch)
     if not box.open:
         return
@@ -224,7 +222,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
     box = st.expander("Every row's distance as a table", key="cmp_rows_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
 
     with box:
         frame = pd.DataFrame(
@@ -244,7 +241,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _most(side: Side) -> list[str]:
-    from attnviz.heads.comparison import in_parts
 
     def most(row: Any, seen: bool) -> str:
         if not seen:
@@ -265,9 +261,6 @@ def _kinds(a: Side, b: Side) -> None:
     box = st.expander("What kind of head each is", key="cmp_kinds_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
-
-    from attnviz.detectors import HEAD_MEASURES
 
     columns: dict[str, Any] = {}
     for name, side in (("A", a), ("B", b)):

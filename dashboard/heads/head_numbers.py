@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.detectors import HEAD_MEASURES
 from attnviz.errors import AttnvizError
 from attnviz.experiments.every_head import HeadGrids, measure_effect, read_profile, read_survey
 from attnviz.experiments.output_tokens import find_output_row, has_output
@@ -54,8 +56,6 @@ class Numbers:
 
 
 def titles() -> dict[str, str]:
-    from attnviz.detectors import HEAD_MEASURES
-
     found = {name: measure.title for name, measure in HEAD_MEASURES.items()}
     found |= {again: f"{found[name]}, random tokens" for name, again in ON_REPEATED.items()}
     return found | {"effect": "Effect on the output"}
@@ -63,7 +63,6 @@ def titles() -> dict[str, str]:
 
 def options(selection: SettledSelection, capture: "Capture") -> list[str]:
     """The measures that the stack has."""
-    from attnviz.detectors import HEAD_MEASURES
 
     def has(name: str) -> bool:
         measure = HEAD_MEASURES.get(plain(name))
@@ -97,8 +96,6 @@ class Measured:
     @property
     def missing(self) -> list[str]:
         """Measures that the survey was made without: it is of another version."""
-        from attnviz.detectors import HEAD_MEASURES
-
         known = self.survey.measures if self.survey is not None else HEAD_MEASURES
         return [name for name in HEAD_MEASURES if name not in known]
 
@@ -132,8 +129,6 @@ class Measured:
         return self._of(self.text, name, titles()[name], "")
 
     def _of(self, profile: "HeadProfile", name: str, title: str, more: str) -> Numbers:
-        from attnviz.detectors import HEAD_MEASURES
-
         measure = HEAD_MEASURES[name]
         counted = profile.counted[name]
         most = int(np.nanmax(counted))
@@ -150,7 +145,6 @@ class Measured:
         )
 
     def _surveyed(self, survey: "Survey", name: str) -> Numbers:
-        from attnviz.detectors import HEAD_MEASURES
         from attnviz.detectors.profiles import beyond_half, risen
 
         measure = HEAD_MEASURES[name]
@@ -264,8 +258,6 @@ def table(
     measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]
 ) -> "pd.DataFrame":
     """A row a head, in this order; the rest of the heads left in after them."""
-    import pandas as pd
-
     there = np.isfinite(measured.text.values["entropy"]) & left
     rest = [(int(la), int(h)) for la, h in np.argwhere(there) if (int(la), int(h)) not in order]
     places = [*order, *rest]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from attnviz.charts.scales import short
 from dashboard.heads import head_charts, head_numbers, long_heads, survey_source, views
 from dashboard.heads.head_numbers import Measured, Numbers
 from dashboard.heads.probe_texts import PROBES
@@ -170,8 +171,6 @@ def _change_span(number: int, ends: list[int], whole: list[int]) -> None:
 def _finding(
     numbers: Numbers | None, order: list[tuple[int, int]], left: Any, *, missing: bool
 ) -> str:
-    from attnviz.charts.scales import short
-
     if numbers is None:
         return "This survey does not have this measure." if missing else "Not measured yet."
     if not order:

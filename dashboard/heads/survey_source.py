@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.errors import BadInput
+from attnviz.survey import open_survey
+from attnviz.survey.shipped import is_shipped, shipped
 from dashboard.session import backend, notices, state
 from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
@@ -27,8 +29,6 @@ _TITLES = {"": "This text", SHIPPED_SURVEY: "Survey of texts made by rule"}
 
 def choose(selection: SettledSelection, capture: "Capture") -> None:
     """Whose numbers are shown: this text's, or those of a survey of the model."""
-    from attnviz.survey.shipped import is_shipped
-
     known = [SHIPPED_SURVEY] if is_shipped(capture.info.name) else []
     if not known and not backend.FOLDERS_ALLOWED:
         return
@@ -61,9 +61,6 @@ def opened(selection: SettledSelection, capture: "Capture") -> "Survey | None":
 
 
 def _open(name: str, capture: "Capture") -> "Survey":
-    from attnviz.survey import open_survey
-    from attnviz.survey.shipped import shipped
-
     if name == SHIPPED_SURVEY:
         found = shipped(capture.info.name)
         if found is not None:

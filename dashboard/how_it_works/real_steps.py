@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.describe_steps import describe_four_steps
+from attnviz.charts.four_steps import four_steps
 from attnviz.models.catalog import CATALOG
 from dashboard.how_it_works import views
 from dashboard.how_it_works.toy import CANDIDATES, Toy
@@ -179,9 +182,6 @@ def _token_ending(tokens: "Sequence[Token]", end: int) -> int | None:
 
 
 def _picture(head: "Head", row: int, keys: list[int], lit: int) -> None:
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
-
     name = f"real_chart_{row}_{'_'.join(map(str, keys))}"
     key = chart_key(name, "pick", lane=None if lit == _ALL else lit)
 
@@ -255,8 +255,6 @@ def side_by_side(
     real: list[tuple[float, float]],
 ) -> "pd.DataFrame":
     """A line for each pair of tokens; where there are fewer real ones, the rest is blank."""
-    import pandas as pd
-
     blank = [(float("nan"), float("nan"))] * (len(words) - len(tokens))
     tokens, real = tokens + [""] * len(blank), real + blank
     return pd.DataFrame(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from attnviz.charts.describe_steps import describe_four_steps
+from attnviz.charts.four_steps import four_steps
 from dashboard.how_it_works import link, views
 from dashboard.how_it_works.toy import CANDIDATES, COLDEST, DEPTHS, FOCUS, HIGH, HOTTEST, LOW, Toy
 from dashboard.session import state
@@ -44,9 +46,6 @@ def follow() -> int | None:
 
 def diagram(toy: Toy, lit: int | None) -> None:
     """The diagram, and the path that is lit as a line of text."""
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
-
     head = toy.head()
     key = chart_key("toy_chart", "pick", lane=lit)
 
@@ -71,8 +70,6 @@ def diagram(toy: Toy, lit: int | None) -> None:
 
 def words(toy: Toy) -> None:
     """The diagram as text, complete."""
-    from attnviz.charts.describe_steps import describe_four_steps
-
     with st.expander("The diagram in words", key="toy_words", on_change=state.touch):
         for line in describe_four_steps(toy.head(), query=0, keys=KEYS):
             st.text(line)

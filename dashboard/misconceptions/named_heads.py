@@ -6,6 +6,7 @@ import streamlit as st
 from attnviz.charts.paired_bars import BEFORE
 from attnviz.charts.palettes import SOLID
 from attnviz.charts.scatter import scatter
+from attnviz.detectors import HEAD_MEASURES, SHARES
 from attnviz.experiments.every_head import ControlTexts, measure_on_controls
 from attnviz.heads.distances import spearman
 from dashboard.misconceptions.entry import Entry, Planted
@@ -19,8 +20,6 @@ STRONG = 0.3  # a head with more of a measure has it to speak of
 
 
 def _measure(subject: Subject) -> None:
-    from attnviz.detectors import HEAD_MEASURES, SHARES
-
     stack = subject.selection.stack
     found: ControlTexts = subject.watch(
         "named",

@@ -39,7 +39,7 @@ class Rollout:
     Attributes:
         rolled, even: (query, key) shares, 0 to 1; a row adds up to 1.
         correlation: Pearson's, over all cells that a query may see; NaN where even attention is
-            flat, as it is without a mask.
+            flat, as it is without a mask and after many layers.
         distance: the mean total variation between the rows of the two, 0 to 1.
         table: a row a key: its share of one query's row with "even attention" and in "this model".
     """

@@ -14,7 +14,7 @@ INSTALL := $(PY) -m pip install --disable-pip-version-check --no-compile
 PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 python3.14,$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 LENGTHS ?=
-SHARE ?= 0.05
+SHARE ?= 0.02
 ADDRESS ?= localhost
 
 .PHONY: run test sweep mutants check bench

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -79,17 +79,33 @@ def roll_out(
     return Rollout(rolled, even, float(correlation), float(distance), table)
 
 
-def find_evenest_head(capture: "Capture", layer: int, stack: str) -> tuple[int, float]:
-    """The head of a layer whose largest weight is smallest, and that weight, 0 to 1.
+class EvenestHead(NamedTuple):
+    """The head of a layer whose largest weight is smallest: its number, that weight, 0 to 1, and a
+    table with a row a query: "Largest weight" of another head, and of this one."""
+
+    number: int
+    largest: float
+    table: pd.DataFrame
+
+
+def find_evenest_head(capture: "Capture", head: Head) -> EvenestHead:
+    """The evenest head of a head's layer; a weight counts as for `largest_weight`.
 
     >>> import attnviz
     >>> capture = attnviz.capture(attnviz.load("planted-circuit"), "red fox ran home red fox")
-    >>> find_evenest_head(capture, 1, "decoder")
+    >>> find_evenest_head(capture, capture.head(1, 0))[:2]
     (2, 0.25)
     """
-    heads = range(capture.heads(layer, stack))
-    tops = [largest_weight(capture.head(layer, head, stack)) for head in heads]
-    return int(np.argmin(tops)), min(tops)
+    count = capture.heads(head.layer, head.stack)
+    heads = [capture.head(head.layer, number, head.stack) for number in range(count)]
+    tops = [largest_weight(one) for one in heads]
+    number = int(np.argmin(tops))
+    columns = {
+        "Query": number_labels(head.query_tokens),
+        "Largest weight": head.weights.max(axis=1),
+        f"Largest weight of head {number}": heads[number].weights.max(axis=1),
+    }
+    return EvenestHead(number, tops[number], pd.DataFrame(columns))
 
 
 def largest_weight(head: Head) -> float:

@@ -1,16 +1,14 @@
-"""One head before and after a change, or two heads: rows, contributions and maps side by side."""
+"""One head before and after a change, or two heads: rows, contributions and cells side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from attnviz.experiments.one_row import tabulate_keys
+from attnviz.experiments.one_row import label_tokens, tabulate_keys
 from attnviz.heads.compared_row import MINUS
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array, Mask
-from attnviz.tokens.token import number_labels
 
 
 def compare_rows(before: Head, after: Head, query: int) -> pd.DataFrame:
@@ -69,82 +67,43 @@ def tabulate_added(heads: Mapping[str, Head], queries: Sequence[int], measure: s
     return table
 
 
-@dataclass(frozen=True, eq=False)
-class MapChange:
-    """The cells of a head before and after a change, over some of its rows and keys.
-
-    Attributes:
-        before, after: (query, key), masked scores 0.
-        seen, still_seen: (query, key) bool, what was not masked before and is not after.
-        compared: (query, key) bool, where there are numbers of both. A hidden cell has a weight
-            after as before, which is 0, but no score.
-        queries, keys: labels of the rows and of the keys.
-        most: how many cells the table holds.
-    """
-
-    before: Array
-    after: Array
-    seen: Mask
-    still_seen: Mask
-    compared: Mask
-    queries: list[str]
-    keys: list[str]
-    most: int
-
-    @property
-    def difference(self) -> Array:
-        """(query, key): after minus before, 0 where they are not compared."""
-        first, second = (np.where(self.compared, one, 0) for one in (self.before, self.after))
-        return second - first
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """A row a cell that changed, the largest change first: "From" (query), "To" (key),
-        "Before", "After", "Difference"."""
-        query, key = np.nonzero(self.compared & (self.before != self.after))
-        frame = pd.DataFrame(
-            {
-                "From": [self.queries[q] for q in query],
-                "To": [self.keys[k] for k in key],
-                "Before": self.before[query, key],
-                "After": self.after[query, key],
-            }
-        )
-        frame["Difference"] = frame["After"] - frame["Before"]
-        order = frame["Difference"].abs().sort_values(ascending=False, kind="stable").index
-        return frame.loc[order[: self.most]]
-
-
-def compare_maps(
+def list_changed_cells(
     before: Head,
     after: Head,
-    *,
     of: str = "weights",
+    *,
     rows: tuple[int, int],
     keys: tuple[int, int],
     most: int = 1000,
-) -> MapChange:
-    """The "weights" (0 to 1) or "scores" (unit-less) of a whole head before and after a change.
-    `rows` and `keys`: the first position that is looked at, and the one after the last.
+) -> pd.DataFrame:
+    """A row a cell whose "weights" (0 to 1) or "scores" (unit-less) changed, the largest change
+    first, `most` of them: "From" (query), "To" (key), "Before", "After", "Difference".
+
+    `rows` and `keys`: the first position that is looked at, and the one after the last. A cell
+    that was hidden has a weight after as before, which is 0, but no score.
 
     >>> head = Head(q=[[2], [0]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
-    >>> change = compare_maps(head, head.temper(2.0), rows=(0, 2), keys=(0, 2))
-    >>> change.table[["From", "To", "Difference"]].round(3).values.tolist()
+    >>> table = list_changed_cells(head, head.temper(2.0), rows=(0, 2), keys=(0, 2))
+    >>> table[["From", "To", "Difference"]].round(3).values.tolist()
     [['0', '1', 0.15], ['0', '0', -0.15]]
     """
-    columns = slice(*keys)
-    sides = [head.rows(*rows) for head in (before, after)]
-    seen, still = (side.allowed[:, columns] for side in sides)
-    first, second = (
-        (side.weights if of == "weights" else np.where(side.allowed, side.scores, 0))[:, columns]
-        for side in sides
+    sides, columns = [head.rows(*rows) for head in (before, after)], slice(*keys)
+    seen, still_seen = (side.allowed[:, columns] for side in sides)
+    first, second = (getattr(side, of)[:, columns] for side in sides)
+    compared = seen if of == "weights" else seen & still_seen
+    query, key = np.nonzero(compared & (first != second))
+    names = [
+        label_tokens(*side)
+        for side in zip((before.query_tokens, before.key_tokens), before.allowed.shape, strict=True)
+    ]
+    frame = pd.DataFrame(
+        {
+            "From": [names[0][rows[0] + q] for q in query],
+            "To": [names[1][keys[0] + k] for k in key],
+            "Before": first[query, key],
+            "After": second[query, key],
+        }
     )
-    queries, names = (
-        number_labels(tokens) or [str(place) for place in range(size)]
-        for tokens, size in zip(
-            (before.query_tokens, before.key_tokens), before.allowed.shape, strict=True
-        )
-    )
-    compared = seen if of == "weights" else seen & still
-    labels = queries[slice(*rows)], names[columns]
-    return MapChange(first, second, seen, still, compared, *labels, most)
+    frame["Difference"] = frame["After"] - frame["Before"]
+    order = frame["Difference"].abs().sort_values(ascending=False, kind="stable").index
+    return frame.loc[order[:most]]

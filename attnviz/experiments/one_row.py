@@ -3,7 +3,7 @@
 Every table has a row a key that the query may see: "Key" (position and label), then its numbers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,21 @@ import pandas as pd
 
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Mask, weigh
-from attnviz.tokens.token import number_labels
+from attnviz.tokens.token import Token, number_labels
 
 LOWS = (0.0, -10.0, -1e4)
 """Scores that are put in the place of a mask."""
 
 
+def label_tokens(tokens: Sequence[Token], count: int) -> list[str]:
+    """Names of so many tokens, for the first column of a table: positions where none are known."""
+    return number_labels(tokens) or [str(place) for place in range(count)]
+
+
 def tabulate_keys(head: Head, shown: Mask, columns: Mapping[str, Any]) -> pd.DataFrame:
     """A row for each of the keys `shown`, (key,) bool: its name, "Key", and its number in each
     column, which is as long as there are keys shown."""
-    labels = number_labels(head.key_tokens) or [str(place) for place in range(len(shown))]
+    labels = label_tokens(head.key_tokens, len(shown))
     return pd.DataFrame({"Key": [labels[key] for key in np.flatnonzero(shown)], **columns})
 
 

@@ -3,25 +3,23 @@
 Source: Goodfellow et al. 2016, "Deep Learning", section 4.1.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from attnviz.experiments.one_row import label_tokens
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array, weigh
-from attnviz.tokens.token import number_labels
 
 
-@dataclass(frozen=True, eq=False)
-class ShiftedScores:
+class ShiftedScores(NamedTuple):
     """A head's scores as they are and with each row shifted.
 
-    Attributes:
-        scores, shifted: (query, key), unit-less, 0 where masked.
-        error: the largest difference between the weights of the two: rounding.
-        table: a row a query: "Query", "Largest weight", "Largest score" and "Largest score,
-            shifted", -inf where every key is masked.
+    scores, shifted: (query, key), unit-less, 0 where masked.
+    error: the largest difference between the weights of the two: rounding.
+    table: a row a query: "Query", "Largest score" and "Largest score, shifted", -inf where every
+        key is masked.
     """
 
     scores: Array
@@ -46,15 +44,9 @@ def shift_rows(head: Head) -> ShiftedScores:
         sink, moved_sink = head.sink_logit, np.float32(head.sink_logit) + shift[:, 0]
     weights, moved = weigh(head.scores, sink)[0], weigh(head.scores + shift, moved_sink)[0]
     scores, shifted = (np.where(head.allowed, plain + by, 0) for by in (0, shift))
-    top, top_shifted = (
-        np.where(head.allowed, one, -np.inf).max(axis=1) for one in (scores, shifted)
-    )
-    table = pd.DataFrame(
-        {
-            "Query": number_labels(head.query_tokens) or [str(q) for q in range(len(plain))],
-            "Largest weight": head.weights.max(axis=1),
-            "Largest score": top,
-            "Largest score, shifted": top_shifted,
-        }
-    )
+    columns = {"Largest score": scores, "Largest score, shifted": shifted}
+    largest = {
+        name: np.where(head.allowed, one, -np.inf).max(axis=1) for name, one in columns.items()
+    }
+    table = pd.DataFrame({"Query": label_tokens(head.query_tokens, len(plain)), **largest})
     return ShiftedScores(scores, shifted, float(np.abs(weights - moved).max()), table)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from attnviz.heads.head import Head
-from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -58,21 +57,17 @@ def compare_texts(
     checksums.append(hash_parameters(model, module))
     error = float(np.abs(again.weights - head.weights).max())
     both = [head.weights, other.weights]
+    firsts = [float(w[1:, 0].mean()) if len(w) > 1 else float("nan") for w in both]
     table = pd.DataFrame(
         {
             "Text": ["yours", "the other"],
             "Queries": [len(weights) for weights in both],
             "Keys": [weights.shape[1] for weights in both],
             "Largest weight off the first token": [float(w[1:, 1:].max(initial=0.0)) for w in both],
-            "Mean weight on the first token": [mean_on_first_token(w) for w in both],
+            "Mean weight on the first token": firsts,
         }
     )
     return TwoTexts(checksums, error, other, table)
-
-
-def mean_on_first_token(weights: Array) -> float:
-    """The mean weight that rows but the first give to the first key; NaN where there are none."""
-    return float(weights[1:, 0].mean()) if len(weights) > 1 else float("nan")
 
 
 def hash_parameters(model: "LoadedModel", module: str) -> str:

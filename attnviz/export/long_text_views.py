@@ -31,7 +31,7 @@ def overview_view(
     finding: str = "",
     link: str = "",
 ) -> View:
-    """A whole head from afar, as `attnviz.heads.overview` works it out and `from_afar` draws it.
+    """A whole head at a glance, as `attnviz.heads.overview` has it and `overview_map` draws it.
 
     Its one array is "largest_weight", (query, key) float32: a cell is a block of the head, and its
     places are the first query and the first key of the block. NaN where all of a block is masked.
@@ -79,9 +79,9 @@ def overview_view(
 
 
 def _picture(known: "Overview", query: int, near: int) -> Callable[[], Any]:
-    from attnviz.charts.overview_chart import from_afar
+    from attnviz.charts.overview_chart import overview_map
 
-    return lambda: from_afar(known, query=query, near=near)
+    return lambda: overview_map(known, query=query, near=near)
 
 
 def _finding(known: "Overview") -> str:

@@ -46,11 +46,11 @@ def of_heads(source: Mapping[str, Any]) -> str:
 
 
 def of_overview(source: Mapping[str, Any]) -> str:
-    """A script whose `weights`, (query, key), are those of a view of a head from afar, and whose
+    """A script whose `weights`, (query, key), are those of an overview of a head, and whose
     `chart` is its picture."""
     place, changes = source["place"], source.get("interventions", [])
     more = (
-        "from attnviz.charts.overview_chart import from_afar",
+        "from attnviz.charts.overview_chart import overview_map",
         "from attnviz.heads.overview import overview",
     )
     lines = [*_opening(source, *more), "", *_model(source["model"])]
@@ -59,7 +59,7 @@ def of_overview(source: Mapping[str, Any]) -> str:
         "found = overview(head)",
         f"weights = found.weights  # the largest in each block of {place['step']} x "
         f"{place['step']} cells",
-        f"chart = from_afar(found, query={place['query']}, near={place['near']})",
+        f"chart = overview_map(found, query={place['query']}, near={place['near']})",
     ]
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from attnviz.charts.compared_bars import COLOURS
+from attnviz.charts.palettes import SIDES
 from attnviz.experiments.before_after import tabulate_added
 from attnviz.heads.comparison import same_keys
 from attnviz.heads.contributions import MEASURES
@@ -49,12 +49,12 @@ def draw(a: Side, b: Side) -> None:
         return
     if same_keys(a.head, b.head):
         unit = MEASURES[by].unit
-        _draw("cmp_adds", sides, _tabulate(sides, by), by, title=unit, colours=[*COLOURS.values()])
+        _draw("cmp_adds", sides, _tabulate(sides, by), by, title=unit, colours=[*SIDES.values()])
         return
     # bars over keys of their own, on one scale
     drawn = pd.concat([table.iloc[:, 1] for table in tables.values()])
     domain = (min(drawn.min(), 0.0), max(drawn.max(), 0.0) or 1.0)
-    for (name, table), colour in zip(tables.items(), COLOURS.values(), strict=True):
+    for (name, table), colour in zip(tables.items(), SIDES.values(), strict=True):
         if not table.empty:
             unit = f"{name}: {MEASURES[by].unit.split(',')[0]}"
             looks: dict[str, Any] = {"title": unit, "colours": [colour], "domain": domain}

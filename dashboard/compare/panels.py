@@ -154,7 +154,7 @@ def _metrics(a: Side, found: "RowDistances") -> None:
 
 
 def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
-    rows = {"query": a.selection.query, "other_query": b.selection.query}
+    rows: dict[str, Any] = {"query": a.selection.query, "other_query": b.selection.query}
     last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
     key = chart_key("compare", "pick", query=rows["other_query" if on_b else "query"])

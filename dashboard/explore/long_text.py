@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from attnviz.charts.overview_chart import from_afar
+from attnviz.charts.overview_chart import overview_map
 from attnviz.charts.row_profile import row_profile
 from attnviz.charts.scene import drawn_whole, facing, window_of
 from dashboard.explore import views
@@ -62,7 +62,7 @@ def _map(selection: SettledSelection, view: "Overview") -> None:
     # built anew where the window was moved by other means, so that the frame moves too
     key = f"overview_{query}_{near}"
     st.altair_chart(
-        from_afar(view, query=query, near=near),
+        overview_map(view, query=query, near=near),
         key=key,
         width="content",
         on_select=lambda: _move(key, counts, query, near),

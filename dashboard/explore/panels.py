@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import charts
 from attnviz.heads.contributions import MEASURES
 from dashboard.explore import long_text, words
 from dashboard.explore.row_table import row_table
@@ -91,8 +92,6 @@ def _controls(selection: SettledSelection, head: "Head") -> None:
 
 
 def _picture(selection: SettledSelection, head: "Head") -> None:
-    from attnviz import charts
-
     key = chart_key("explore", "pick", query=selection.query)
     chart = charts.explore(
         head,

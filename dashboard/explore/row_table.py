@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import charts
 from attnviz.heads.contributions import MEASURES
 from attnviz.heads.row_frame import frame_contributions
 from dashboard.session import state
@@ -20,8 +21,6 @@ def row_table(selection: SettledSelection, head: "Head") -> None:
     box = st.expander("This row as a table", key="row_open", on_change=state.touch)
     if not box.open:
         return
-    from attnviz import charts
-
     with box:
         st.text(charts.describe_pair(head, selection.query))
         st.dataframe(

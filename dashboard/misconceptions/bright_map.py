@@ -5,20 +5,19 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnviz.charts.heat import heat, heats
-from attnviz.experiments.averaged_heads import find_evenest_head, largest_weight
+from attnviz.charts import ArrayMap, heatmap
+from attnviz.experiments.averaged_heads import EvenestHead, find_evenest_head, largest_weight
 from attnviz.experiments.shifted_scores import shift_rows
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject, slight
 from dashboard.session.script_body import write_call
-from dashboard.widgets import text_place
-from dashboard.widgets.figure import numbers
+from dashboard.widgets.figure import figure
 
 
 def _measure(subject: Subject) -> None:
     head, at = subject.head, subject.selection
-    number, top = subject.run("evenest", lambda _, cap: find_evenest_head(cap, at.layer, at.stack))
-    even = subject.capture.head(at.layer, number, at.stack).weights
+    found: EvenestHead = subject.run("evenest", lambda _, cap: find_evenest_head(cap, head))
+    number, top, table = found
     longest = max(int(head.allowed.sum(axis=1).max(initial=1)), 1)
     st.text(
         f"In the second half of the text, the largest weight of this head is "
@@ -26,53 +25,41 @@ def _measure(subject: Subject) -> None:
         f"{top:.3f}; even weights over the longest row would be {1 / longest:.3f}. On a scale "
         "fitted to it, it looks like this:"
     )
-    with st.container(horizontal=True, gap="small"):
-        drawn = [
-            _map(subject, f"Head {at.head}, 0 to 1", head.weights, 0.0, 1.0, "weight"),
-            _map(subject, f"Head {number}, 0 to 1", even, 0.0, 1.0, "weight"),
-            _map(subject, f"Head {number}, 0 to {top:.3g}", even, 0.0, top or 1.0, "weight"),
-        ]
-    found = shift_rows(head)
-    reach = float(max(np.abs(found.scores).max(), np.abs(found.shifted).max())) or 1.0
+    placed: dict[str, Any] = {
+        "tokens": head.query_tokens,
+        "key_tokens": head.key_tokens,
+        "allowed": head.allowed,
+        "query": subject.row,
+    }
+    colours: dict[str, Any] = {"colours": "weight", "low": 0}
+    even = subject.capture.head(at.layer, number, at.stack).weights
+    drawn = [
+        ArrayMap(head.weights, f"Head {at.head}, 0 to 1", **colours, high=1),
+        ArrayMap(even, f"Head {number}, 0 to 1", **colours, high=1),
+        ArrayMap(even, f"Head {number}, 0 to {top:.3g}", **colours, high=top or 1),
+    ]
+    alt = (
+        f"Maps of two heads. The darkest cell of the evenest one is {top:.3g}: pale on colours "
+        "from 0 to 1, and dark on colours fitted to it."
+    )
+    script = write_call(find_evenest_head, "capture, head", then=".table")
+    figure("claim_bright", heatmap(drawn, **placed), alt, table, script=script)
+    scores, shifted, error, table = shift_rows(head)
+    reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
         "Scores, as they are and with another constant added to each row. The weights that "
-        f"softmax makes of the two differ by at most {slight(found.error)}:"
+        f"softmax makes of the two differ by at most {slight(error)}:"
     )
-    with st.container(horizontal=True, gap="medium"):
-        drawn += [
-            _map(subject, "Scores as they are", found.scores, -reach, reach, "score"),
-            _map(subject, "Scores, each row shifted", found.shifted, -reach, reach, "score"),
-        ]
-    alt = "The largest weight and score of each row."
+    ends: dict[str, Any] = {"colours": "score", "low": -reach, "high": reach}
+    drawn = [
+        ArrayMap(scores, "Scores as they are", **ends),
+        ArrayMap(shifted, "Scores, each row shifted", **ends),
+    ]
+    alt = (
+        f"Maps of the scores, as they are and shifted, on colours from {-reach:.3g} to {reach:.3g}."
+    )
     script = write_call(shift_rows, "head", then=".table")
-    numbers("claim_bright", found.table, alt, chart=heats(drawn, columns=3), script=script)
-
-
-def _map(
-    subject: Subject, title: str, values: np.ndarray, low: float, high: float, colours: str
-) -> dict[str, Any]:
-    """Draw one map; how it is drawn comes back."""
-    options: dict[str, Any] = {
-        "values": values,
-        "shown": subject.head.allowed,
-        "colours": colours,
-        "low": low,
-        "high": high,
-        "title": title,
-        "queries": text_place.labels(subject.head.query_tokens),
-        "keys": subject.keys,
-        "side": 254 if colours == "weight" else 330,
-    }
-    with st.container(width=254 if colours == "weight" else 340):
-        st.altair_chart(
-            heat(**options),
-            key=f"claim_bright_{title}",
-            width="content",
-            alt=f"{title}: a map of the head whose darkest cell is "
-            f"{values[subject.head.allowed].max(initial=low):.3g}, on colours from {low:.3g} to "
-            f"{high:.3g}.",
-        )
-    return options
+    figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=script)
 
 
 ENTRY = Entry(

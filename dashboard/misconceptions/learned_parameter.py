@@ -1,23 +1,23 @@
 """A weight is not a learned parameter: one head on two texts, its parameters before and after."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
-from attnviz.charts.heat import heat, heats
-from attnviz.experiments.two_texts import TwoTexts, compare_texts, mean_on_first_token
+from attnviz.charts.compared import compared
+from attnviz.experiments.two_texts import TwoTexts, compare_texts
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject, slight
 from dashboard.session import backend
 from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.figure import numbers
+from dashboard.widgets.figure import figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.heads.head import Head
     from attnviz.models import LoadedModel
 
 
@@ -43,36 +43,23 @@ def _measure(subject: Subject) -> None:
         f"{slight(found.repeat_error)}. The other text gives the head other weights, of another "
         "shape:"
     )
-    with st.container(horizontal=True, gap="medium"):
-        drawn = [_map("Your text", subject.head), _map("The other text", found.other)]
+    chart = compared(
+        subject.head,
+        found.other,
+        query=subject.row,
+        other_query=len(found.other.weights) - 1,
+        names=("Your text: weights", "The other text: weights"),
+        bars=False,
+    )
+    means = found.table["Mean weight on the first token"]
+    yours, others = ("unknown" if np.isnan(mean) else f"{mean:.2f}" for mean in means)
+    alt = (
+        "Maps of the weights of one head on two texts. The mean weight on the first token is "
+        f"{yours} in yours and {others} in the other."
+    )
     options = {"other_text": EXAMPLES[chosen], **subject.ask.tokenizing}
     script = write_call(compare_texts, "model, capture, head", then=".table", **options)
-    chart = heats(drawn, columns=2)
-    numbers("claim_two", found.table, "One head on two texts.", chart=chart, script=script)
-
-
-def _map(title: str, head: "Head") -> dict[str, Any]:
-    """Draw the head's weights; how they are drawn comes back."""
-    options: dict[str, Any] = {
-        "values": head.weights,
-        "shown": head.allowed,
-        "colours": "weight",
-        "low": 0,
-        "high": 1,
-        "title": f"{title}: weights",
-        "queries": text_place.labels(head.query_tokens),
-        "keys": text_place.labels(head.key_tokens),
-        "side": 320,
-    }
-    with st.container(width=330):
-        st.altair_chart(
-            heat(**options),
-            width="content",
-            key=f"claim_map_{title}",
-            alt=f"{title}: map of the weights of the head, the mean weight on the first token is "
-            f"{mean_on_first_token(head.weights):.2f}.",
-        )
-    return options
+    figure("claim_two", chart, alt, found.table, script=script)
 
 
 ENTRY = Entry(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnviz.charts.scatter import drawn, scatter
+from attnviz.charts.scatter import find_drawn, scatter
 from attnviz.experiments.changed_rows import (
     SAID,
     TAKEN,
@@ -106,7 +106,7 @@ def _scatter(subject: Subject, removal: KeyRemoval, said: str, taken: str, scrip
     found, table = removal.agreement, removal.agreement.table
     x, y = table[said].to_numpy(float), table[taken].to_numpy(float)
     correlation = found.correlation(said, taken)
-    left_out = len(table) - int(drawn(x, y, log=True).sum())
+    left_out = len(table) - int(find_drawn(x, y, log=True).sum())
     finding = (
         f"Between {SAID[said].lower()} and the change of the output, the rank correlation over "
         f"{len(table)} keys is {_number(correlation)}. Of random orders of as many keys, 95 in 100 "

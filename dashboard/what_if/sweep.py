@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.charts.head_grid import grid
+from attnviz.charts import grid
 from attnviz.experiments.changed_rows import measure_changes
 from attnviz.experiments.every_head import sweep_heads
 from attnviz.experiments.output_tokens import find_output_row, has_output

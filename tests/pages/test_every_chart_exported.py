@@ -34,11 +34,11 @@ CHARTS = {
     "if_row_chart": "if_row",
     "if_output_chart": "if_output",
     "if_contributions_chart": "if_contributions",
-    "if_map_": "if_maps",
+    "if_maps_chart": "if_maps",
     "sweep_grid_": "sweep",
     "claim_scores_chart": "claim_scores",
     "claim_weights_chart": "claim_weights",
-    "claim_map_": "claim_two",
+    "claim_two_chart": "claim_two",
     "claim_use_chart": "claim_use",
     "claim_length_chart": "claim_length",
     "claim_share_chart": "claim_share",
@@ -49,7 +49,8 @@ CHARTS = {
     "claim_average_chart": "claim_average",
     "claim_named_chart": "claim_named",
     "claim_all_chart": "claim_all",
-    "claim_bright_": "claim_bright",
+    "claim_bright_chart": "claim_bright",
+    "claim_shifted_chart": "claim_shifted",
     "claim_mask_chart": "claim_mask",
     "claim_temperature_chart": "claim_temperature",
 }
@@ -69,7 +70,7 @@ STATES = {
     "compare, one text": ("compare", {"b_head": "1"}, None, 3),
     "compare, two texts": ("compare", {"b_text": "the cat sat", "b_head": "1"}, None, 4),
     "check a matrix": ("check_a_matrix", {}, None, 1),
-    "what if": ("what_if", {}, "sweep_start", 8),
+    "what if": ("what_if", {}, "sweep_start", 6),
     "architectures": ("architectures", {}, None, 0),
 } | {
     f"claim {key}": ("misconceptions", {"claim": key}, None, 2) for key in ENTRIES

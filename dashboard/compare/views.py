@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from attnviz.export import compare_view
-from attnviz.export.provenance import of_capture
 from dashboard.server.turns import silent
 from dashboard.session import backend
 from dashboard.session.selection import SettledSelection
@@ -22,6 +20,9 @@ def compare(
     link: str,
 ) -> "View":
     """The two heads that are compared. Of A only the head is kept while B is made."""
+    from attnviz.export import compare_view
+    from attnviz.export.provenance import of_capture
+
     heads, made = [], []
     for ask, side in zip(asks, (a, b), strict=True):
         capture = backend.capture(ask, silent)

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 from attnviz.detectors import HEAD_MEASURES
 from attnviz.experiments.every_head import measure_effect, read_profile, read_survey
 from attnviz.experiments.output_tokens import find_output_row
-from attnviz.export import heads_view, table_view
-from attnviz.export.provenance import of_capture, of_model, versions
-from attnviz.export.script import of_capture as script_of
 from dashboard.heads import head_charts
 from dashboard.heads.head_numbers import Numbers, plain
 from dashboard.server.turns import no_step, silent
@@ -35,6 +32,8 @@ def heads(
 ) -> "View":
     """Every head by its measures, and the picture of them as the page has it. Of what is measured
     on another text or by other runs, that measure alone."""
+    from attnviz.export import heads_view
+
     capture = backend.capture(ask, silent)
     stack, measure = selection.stack, selection.measure
 
@@ -67,6 +66,10 @@ def _one_measure(
     link: str,
 ) -> "View":
     """A row a head of the measure that is drawn, with its null and its ceiling."""
+    from attnviz.export import table_view
+    from attnviz.export.provenance import of_capture, of_model, versions
+    from attnviz.export.script import of_capture as script_of
+
     on_text = selection.measure == "effect"
     surveyed = selection.survey and selection.measure in kept_with_all()
     about = {"kind": "table", "figure": selection.measure, "stack": selection.stack}

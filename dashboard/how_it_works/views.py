@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from attnviz.charts.describe_steps import describe_four_steps
 from attnviz.charts.four_steps import four_steps
 from attnviz.experiments.invented_head import follow_keys, invent_head
-from attnviz.export import table_view
 from dashboard.server.turns import silent
 from dashboard.session import backend
 from dashboard.session.script_body import write_call
@@ -39,6 +38,8 @@ def real_steps(
 
 def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":
     """The four steps of the invented head."""
+    from attnviz.export import table_view
+
     head = toy.head()
     keys = list(range(len(head.key_tokens)))
     settings = ", ".join(f"{name}={value!r}" for name, value in toy.settings.items())

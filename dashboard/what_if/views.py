@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from attnviz.export import head_view
 from dashboard.server.turns import silent
 from dashboard.session import backend
 from dashboard.session.outcome import make_outcome
@@ -18,6 +17,8 @@ def what_if(
     ask: backend.Ask, selection: SettledSelection, change: "Intervention", *, link: str
 ) -> "View":
     """The head as a what-if left it, with its numbers before."""
+    from attnviz.export import head_view
+
     before = backend.capture(ask, silent)
     found = make_outcome(ask, change, selection)
     return head_view(

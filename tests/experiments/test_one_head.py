@@ -5,8 +5,8 @@ import pytest
 
 from attnviz.experiments.before_after import (
     compare_contributions,
-    compare_maps,
     compare_rows,
+    list_changed_cells,
     tabulate_added,
 )
 from attnviz.experiments.invented_head import follow_keys, invent_head
@@ -109,19 +109,20 @@ def test_rows_and_contributions_stand_beside_those_before(head):
 
 def test_the_cells_that_changed_come_by_size(head):
     after = HideKeys(keys=(1,), queries=(2, 3)).apply(head)
-    whole = {"rows": (0, 4), "keys": (0, 4)}
-    change = compare_maps(head, after, **whole)
-    assert np.array_equal(change.difference, after.weights - head.weights)
-    assert len(change.table) == np.count_nonzero(after.weights != head.weights)
-    assert change.table["Difference"].abs().is_monotonic_decreasing
-    largest = np.abs(change.difference).max()
-    assert abs(change.table["Difference"].iloc[0]) == largest
-    scores = compare_maps(head, after, of="scores", **whole)
-    assert not scores.compared[2, 1] and scores.table.empty, "what is hidden has no score"
-    part = compare_maps(head, after, rows=(2, 4), keys=(1, 3))
-    assert np.array_equal(part.after, after.weights[2:4, 1:3])
-    assert part.queries == ["2", "3"] and part.keys == ["1", "2"]
-    assert len(compare_maps(head, after, **whole, most=2).table) == 2
+    difference = after.weights - head.weights
+    table = list_changed_cells(head, after, rows=(0, 4), keys=(0, 4))
+    assert len(table) == np.count_nonzero(difference)
+    assert table["Difference"].abs().is_monotonic_decreasing
+    for query, key, before, now, by in table.itertuples(index=False):
+        at = int(query), int(key)
+        assert (before, now, by) == (head.weights[at], after.weights[at], difference[at])
+    hidden = table[table["To"] == "1"]
+    assert len(hidden) == 2 and not hidden["After"].any()
+    scores = list_changed_cells(head, after, "scores", rows=(0, 4), keys=(0, 4))
+    assert scores.empty, "what is hidden has no score"
+    part = list_changed_cells(head, after, rows=(2, 4), keys=(1, 3))
+    assert set(part["From"]) == {"2", "3"} and set(part["To"]) == {"1", "2"}
+    assert len(list_changed_cells(head, after, rows=(0, 4), keys=(0, 4), most=2)) == 2
 
 
 def test_two_heads_over_the_same_keys_share_a_table(head):

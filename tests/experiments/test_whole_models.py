@@ -199,7 +199,11 @@ def test_a_single_token_rolls_out_flat_and_correlates_with_nothing(planted):
 def test_the_evenest_head_counts_the_second_half_alone(planted):
     _, capture = planted
     tops = [capture.head(1, h).weights[4:].max() for h in range(3)]
-    assert find_evenest_head(capture, 1, "decoder") == (int(np.argmin(tops)), min(tops))
+    number, largest, table = find_evenest_head(capture, capture.head(1, 0))
+    assert (number, largest) == (int(np.argmin(tops)), min(tops))
+    assert table["Largest weight"].tolist() == capture.head(1, 0).weights.max(axis=1).tolist()
+    even = capture.head(1, number).weights.max(axis=1)
+    assert table[f"Largest weight of head {number}"].tolist() == even.tolist()
 
 
 def test_outputs_and_temperatures_are_those_of_plain_softmax(planted):

@@ -50,11 +50,11 @@ def compare_texts(
 
     at = (head.layer, head.head, head.stack)
     module = capture.block(head.layer, head.stack).module
-    checksums = [hash_parameters(model, module)]
-    again = run_model(model, **capture.asked).head(*at)
-    checksums.append(hash_parameters(model, module))
-    other = run_model(model, other_text, **tokenizing).head(*at)
-    checksums.append(hash_parameters(model, module))
+    checksums, heads = [hash_parameters(model, module)], []
+    for options in (capture.asked, {"text": other_text, **tokenizing}):
+        heads.append(run_model(model, **options).head(*at))
+        checksums.append(hash_parameters(model, module))
+    again, other = heads
     error = float(np.abs(again.weights - head.weights).max())
     both = [head.weights, other.weights]
     firsts = [float(w[1:, 0].mean()) if len(w) > 1 else float("nan") for w in both]

@@ -10,6 +10,7 @@ from attnviz.experiments.averaged_heads import Rollout, average_heads, roll_out
 from attnviz.heads.distances import total_variation
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject
+from dashboard.session.script_body import write_call
 from dashboard.widgets.figure import draw_bars
 
 
@@ -47,7 +48,7 @@ def _draw_rollout(subject: Subject, rolled: Rollout) -> None:
         finding,
         title="share by rollout",
         colours=[BEFORE, SOLID["weight"]],
-        script=subject.script(roll_out, "capture, head", then=".table"),
+        script=write_call(roll_out, "capture, head", query=subject.row, then=".table"),
     )
 
 
@@ -69,7 +70,7 @@ def _draw_average(subject: Subject, table: pd.DataFrame) -> None:
         title="weight, share of the row",
         colours=[BEFORE, SOLID["weight"]],
         height=120,
-        script=subject.script(average_heads, "capture, head"),
+        script=write_call(average_heads, "capture, head", query=subject.row),
     )
 
 

@@ -12,6 +12,7 @@ from attnviz.charts.spread import spread
 from attnviz.experiments.changed_rows import PermutedRow, SoughtWeights, permute_row, seek_weights
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
 from dashboard.widgets.figure import draw_bars, figure
 
@@ -44,7 +45,9 @@ def _measure(subject: Subject) -> None:
         ),
         scope,
     )
-    script = subject.script(permute_row, then=".table", **options)
+    script = write_call(
+        permute_row, "model, capture, head", query=subject.row, then=".table", **options
+    )
     _spread(subject, found, _change_without(subject, scope), script)
     st.text(
         f"Erasing single weights instead: erasing the largest moves the output more than erasing "
@@ -118,7 +121,14 @@ def _sought(subject: Subject) -> None:
         title="weight, share of the row",
         colours=[BEFORE, SOLID["weight"]],
         height=120,
-        script=subject.script(seek_weights, then=".table", steps=STEPS, restarts=RESTARTS),
+        script=write_call(
+            seek_weights,
+            "model, capture, head",
+            query=subject.row,
+            steps=STEPS,
+            restarts=RESTARTS,
+            then=".table",
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from attnviz.experiments.changed_rows import (
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject
 from dashboard.session import state
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
 from dashboard.widgets.figure import export, figure, numbers
 
@@ -59,10 +60,13 @@ def _measure(subject: Subject) -> None:
             help="What is done to a key, to see how far the output moves without it.",
             width=260,
         )
-    script = subject.script(remove_keys, erase=erased, then=".table")
-    _scatter(subject, removal, said, taken, script)
+    table_script, ranks_script = (
+        write_call(remove_keys, "model, capture, head", query=row, erase=erased, then=then)
+        for then in (".table", ".ranks")
+    )
+    _scatter(subject, removal, said, taken, table_script)
     _correlations(found, {name: words[name] for name in options})
-    _ranks(removal, subject.script(remove_keys, erase=erased, then=".ranks"))
+    _ranks(removal, ranks_script)
     _direct(subject, found)
     _sink(subject, found)
     if not erased and _erase(subject) is not None:

@@ -110,17 +110,6 @@ class Subject:
         table = function(self.head, self.row, **options)
         return table, write_call(function, "head", query=self.row, **options)
 
-    def script(
-        self,
-        function: Callable[..., Any],
-        given: str = "model, capture, head",
-        *,
-        then: str = "",
-        **options: Any,
-    ) -> str:
-        """The script that calls a function of the library on this row."""
-        return write_call(function, given, query=self.row, **options, then=then)
-
     def run(self, name: str, make: "Callable[[LoadedModel, Capture], Any]", *options: Any) -> Any:
         """A measurement of a moment: made now or taken from the store."""
         return backend.experiment(self.ask, self.name(name, *options), make, silent)
@@ -130,19 +119,13 @@ class Subject:
         return slow_results.watched(st.empty(), key, self.ask, self.name(key, *options), make)
 
     def on_demand(
-        self,
-        key: str,
-        make: slow_results.Make,
-        label: str,
-        cost: Callable[[], float],
-        *options: Any,
+        self, key: str, make: slow_results.Make, label: str, cost: Callable[[], float]
     ) -> Any:
         """A slow measurement, behind a button; None until it was made."""
-        name = self.name(key, *options)
-        return slow_results.result(key, self.ask, name, make, cost=cost, label=label)
+        return slow_results.result(key, self.ask, self.name(key), make, cost=cost, label=label)
 
-    def has(self, key: str, *options: Any) -> bool:
-        return backend.has_experiment(self.ask, self.name(key, *options))
+    def has(self, key: str) -> bool:
+        return backend.has_experiment(self.ask, self.name(key))
 
     def name(self, name: str, *options: Any) -> tuple[Any, ...]:
         """Everything a measurement depends on but model and text."""
@@ -150,11 +133,10 @@ class Subject:
 
     def changes(self, name: str, whatifs: list[Any]) -> list[float]:
         """How far the output moves under each what-if, each a tuple of interventions."""
-
-        def make(model: "LoadedModel", capture: "Capture") -> list[float]:
-            return measure_changes(model, capture, whatifs, self.row)
-
-        return self.run(name, make, tuple(whatifs))
+        row = self.row
+        return self.run(
+            name, lambda model, cap: measure_changes(model, cap, whatifs, row), tuple(whatifs)
+        )
 
 
 def slight(difference: float) -> str:

@@ -155,7 +155,8 @@ def _pick(
     *,
     width: int,
 ) -> None:
-    key = state.show(f"cmp_b_{name}", getattr(b.selection, name))
+    labels = [words(option) for option in options]
+    key = state.show(f"cmp_b_{name}", getattr(b.selection, name), labels)
     # the rest of the place stays where the reader sees it, also where it was measured
     place_now = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
 
@@ -228,7 +229,7 @@ def _row_of_b(b: Side) -> None:
             format_func=others.__getitem__,
             width=200,
             help="The queries of B are other tokens, so it has a row of its own.",
-            **link.widget("b_query", b.selection.query),
+            **link.widget("b_query", b.selection.query, others),
         )
         here: dict[str, int | None] = {"b_query": b.selection.query}
         go = partial(link.step, "b_query", range(len(others)), here)

@@ -59,9 +59,9 @@ def link(other: Other) -> str:
     return f"{first}{'&' if '?' in first else '?'}{ours}"
 
 
-def widget(name: str, value: Any) -> dict[str, Any]:
+def widget(name: str, value: Any, labels: Sequence[str] = ()) -> dict[str, Any]:
     """What a widget needs to show a choice and to change it: key and callback."""
-    key = state.show(f"cmp_{name}", value)
+    key = state.show(f"cmp_{name}", value, labels)
 
     def on_change() -> None:
         change(**{name: st.session_state[key]})

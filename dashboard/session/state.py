@@ -16,8 +16,9 @@ import streamlit as st
 
 from attnviz.models.catalog import CATALOG
 from dashboard.session import backend
-from dashboard.session.link_fields import Ignored
+from dashboard.session.link_fields import Ignored, usable_values
 from dashboard.session.selection import (
+    FIELDS,
     NAMES,
     Selection,
     SettledSelection,
@@ -174,9 +175,10 @@ def refuse(fitted: SettledSelection, name: str, why: str) -> SettledSelection:
 
 
 def change(**fields: Any) -> None:
-    """Change the selection by hand; for callbacks."""
+    """Change the selection by hand; for callbacks. A value that no link could give, such as the
+    label of an option that is gone, is left out."""
     session = _session()
-    session.selection = replace(session.selection, **fields)
+    session.selection = replace(session.selection, **usable_values(fields, FIELDS, Selection()))
     session.ignored, session.from_link, session.touched = [], False, True
 
 
@@ -279,13 +281,23 @@ def link() -> str:
     return base + (f"?{query}" if query else "")
 
 
-def show(key: str, value: Any) -> str:
+def show(key: str, value: Any, labels: Sequence[str] = ()) -> str:
     """Let the widget of that key show this value, and return the key.
 
-    Assigned only where it differs, so that a value being typed is not sent back to the browser.
+    Assigned only where it differs, so that a value being typed is not sent back to the browser;
+    and where the labels of its options are others than before: the browser holds the label that
+    was chosen, and would go on showing it where the same number now stands for another token.
     """
-    if just_turned() or key not in st.session_state or st.session_state[key] != value:
+    made_of, own = f"{key}.labels", hash(tuple(labels))
+    if (
+        just_turned()
+        or key not in st.session_state
+        or st.session_state[key] != value
+        or st.session_state.get(made_of, own) != own
+    ):
         st.session_state[key] = value
+    if labels:
+        st.session_state[made_of] = own
     return key
 
 

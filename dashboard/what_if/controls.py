@@ -73,7 +73,7 @@ class _Here:
             format_func=names.__getitem__,
             help=help,
             width=190,
-            **widget("key", chosen),
+            **widget("key", chosen, [names[key] for key in seen]),
         )
 
     def of(self, key: int) -> str:

@@ -150,16 +150,18 @@ def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
     places = [(int(row["Layer"]), int(row["Head"])) for _, row in ranked[:_BEST].iterrows()]
     changes = dict(zip(places, ranked["Change"][:_BEST], strict=True))
     own = (selection.layer, selection.head)
-    key = state.show("sweep_open", own if own in places else None)
+    names = {at: f"layer {at[0]}, head {at[1]}: {change:.4f}" for at, change in changes.items()}
+    key = state.show("sweep_open", own if own in places else None, list(names.values()))
 
     def go() -> None:
-        layer, head = st.session_state[key]
-        state.change(layer=layer, head=head)
+        if st.session_state[key] in places:
+            layer, head = st.session_state[key]
+            state.change(layer=layer, head=head)
 
     st.selectbox(
         "Open one of the strongest",
         places,
-        format_func=lambda at: f"layer {at[0]}, head {at[1]}: {changes[at]:.4f}",
+        format_func=names.__getitem__,
         key=key,
         on_change=go,
         placeholder="Choose a head",

@@ -25,7 +25,7 @@ def stepper(
     The options are shown as data, so a label may hold a token's text.
     """
     place = options.index(value)
-    key = state.show(f"pick_{name}", value)
+    key = state.show(f"pick_{name}", value, [label(option) for option in options])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False):
         st.selectbox(
             title,

@@ -62,13 +62,13 @@ def choose(
 ) -> Option:
     """A picker that is at its default wherever its choice is no longer there. Options are shown
     as data."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = default
+    chosen = st.session_state.get(key)
+    value = chosen if chosen in options else default
     return st.selectbox(
         label,
         options,
         format_func=words,
-        key=key,
+        key=state.show(key, value, [words(option) for option in options]),
         help=help,
         width=width,
         on_change=state.touch,

@@ -124,7 +124,9 @@ def test_an_experiment_takes_the_beginning_and_the_row_waits_for_the_other_pages
 def test_pages_of_many_runs_take_a_shorter_beginning(low, monkeypatch):
     monkeypatch.setattr(backend, "BEGINNING", {"misconceptions": 8})
     assert "Measured on the first 8 of 41 tokens." in said(low("misconceptions", query="5"))
-    assert f"Measured on the first {SHORT} of 41 tokens." in said(low("how_it_works", query="5"))
+    app = low("how_it_works", query="5")
+    app.button(key="real_run").click().run()
+    assert f"Measured on the first {SHORT} of 41 tokens." in said(app)
 
 
 def test_a_row_chosen_on_the_beginning_is_the_row_everywhere(low):

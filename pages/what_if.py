@@ -29,7 +29,7 @@ if capture is not None:
     with notices.guard():
         asked = controls.controls(experiment, selection, capture, head)
         if asked is not None:
-            found = outcome.outcome(ask, capture, asked.change, selection)
+            found = outcome.find_outcome(ask, capture, asked.change, selection)
             if found is None:
                 st.text(asked.words)
             else:

@@ -8,6 +8,9 @@ import streamlit as st
 
 from attnviz.charts.compared import compared
 from attnviz.charts.describe_compared import describe_compared
+from attnviz.detectors import HEAD_MEASURES
+from attnviz.heads.compared_row import row_of, rows_of
+from attnviz.heads.comparison import in_parts, same_keys, same_queries, why_apart
 from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
@@ -16,6 +19,8 @@ from dashboard.session.chart_picks import chart_key, picked_in
 from dashboard.widgets import export_panel, figure, text_place
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attnviz.heads.comparison import RowDistances
 
 _BEGINNING = 60  # characters of a text
@@ -23,8 +28,6 @@ _BEGINNING = 60  # characters of a text
 
 def draw(a: Side, b: Side, other: Other) -> None:
     """All of the page below B's controls."""
-    from attnviz.heads.comparison import same_queries, why_apart
-
     linked, reason = same_queries(a.head, b.head), why_apart(a.head, b.head)
     found = None if reason else row_distances.distances(a, b)
     with st.container(gap="xxsmall"):
@@ -199,9 +202,6 @@ def titles(a: Side, b: Side) -> tuple[str, str]:
 
 def row_table(a: Side, b: Side, other: Other) -> None:
     """The accessible twin of the picture: the numbers of the rows that are read, while open."""
-    from attnviz.heads.compared_row import row_of, rows_of
-    from attnviz.heads.comparison import same_keys
-
     box = st.expander("This row as a table", key="cmp_row_open", on_change=state.touch)
     if not box.open:
         return
@@ -222,6 +222,7 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
     box = st.expander("Every row's distance as a table", key="cmp_rows_open", on_change=state.touch)
     if not box.open:
         return
+
     with box:
         frame = pd.DataFrame(
             {
@@ -240,7 +241,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _most(side: Side) -> list[str]:
-    from attnviz.heads.comparison import in_parts
 
     def most(row: Any, seen: bool) -> str:
         if not seen:
@@ -261,8 +261,6 @@ def _kinds(a: Side, b: Side) -> None:
     box = st.expander("What kind of head each is", key="cmp_kinds_open", on_change=state.touch)
     if not box.open:
         return
-
-    from attnviz.detectors import HEAD_MEASURES
 
     columns: dict[str, Any] = {}
     for name, side in (("A", a), ("B", b)):

@@ -7,6 +7,7 @@ process may have room for one model only.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from attnviz.heads.comparison import same_queries
 from dashboard.compare import link
 from dashboard.compare.kept_sides import Outline, alone, kept
 from dashboard.compare.other_side import Other
@@ -92,8 +93,6 @@ def asked(a: Side, other: Other) -> Selection:
 def second(a: Side, other: Other) -> Side | None:
     """B, or None where the page has said why there is none. What a link asks for in vain is as
     A has it, or as the model has it where that is in vain too."""
-    from attnviz.heads.comparison import same_queries
-
     b = asked(a, other)
     outline = _outline(b, back=("Stay with A's model", link.same_model))
     if outline is None:

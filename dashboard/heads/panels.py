@@ -186,8 +186,8 @@ def _finding(
         f"{numbers.title}: layer {layer}, head {head} has the {most}, "
         f"{short(float(numbers.values[layer, head]))}"
     )
-    null = float(numbers.null[layer, head])
-    ceiling = float(numbers.ceiling[layer, head])
+    null = float(numbers.grids.null[layer, head])
+    ceiling = float(numbers.grids.ceiling[layer, head])
     words += f" (null {short(null)}"
     words += ")." if np.isnan(ceiling) else f", ceiling {short(ceiling)})."
     if numbers.found is not None:

@@ -1,6 +1,6 @@
 """The four steps in the chosen model: real tokens, real numbers, beside the invented ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.charts.describe_steps import describe_four_steps
 from attnviz.charts.four_steps import four_steps
+from attnviz.experiments.invented_head import follow_keys
 from attnviz.models.catalog import CATALOG
 from dashboard.how_it_works import views
 from dashboard.how_it_works.toy import CANDIDATES, Toy
@@ -20,6 +21,8 @@ from dashboard.session.selection import Selection, SettledSelection, fit
 from dashboard.widgets import export_panel, sidebar, text_place
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attnviz.capture import Capture
     from attnviz.heads.head import Head
     from attnviz.tokens import Token
@@ -219,11 +222,9 @@ def _rest(head: "Head", row: int, keys: list[int]) -> str:
 def _side_by_side(head: "Head", row: int, keys: list[int], toy: Toy | None) -> None:
     """The numbers of the invented row and of the real one, a line a token."""
     invented = worked() if toy is None else toy.head()
-    words = WORDS if toy is None else CANDIDATES
-    ours = _numbers(invented, 0, range(len(words)))
-    real = _numbers(head, row, keys)
+    words = range(len(WORDS if toy is None else CANDIDATES))
     st.dataframe(
-        side_by_side(list(words), ours, [head.key_tokens[key].label for key in keys], real),
+        side_by_side(follow_keys(invented, 0, words), follow_keys(head, row, keys)),
         hide_index=True,
         key="real_table",
         placeholder="",
@@ -235,33 +236,12 @@ def _side_by_side(head: "Head", row: int, keys: list[int], toy: Toy | None) -> N
     )
 
 
-def _numbers(head: "Head", row: int, keys: Iterable[int]) -> list[tuple[float, float]]:
-    """(score, weight) of each key; the score is NaN where masked."""
-    return [
-        (
-            float(head.scores[row, key]) if head.allowed[row, key] else float("nan"),
-            float(head.weights[row, key]),
-        )
-        for key in keys
-    ]
-
-
-def side_by_side(
-    words: list[str],
-    ours: list[tuple[float, float]],
-    tokens: list[str],
-    real: list[tuple[float, float]],
-) -> "pd.DataFrame":
+def side_by_side(invented: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
     """A line for each pair of tokens; where there are fewer real ones, the rest is blank."""
-    blank = [(float("nan"), float("nan"))] * (len(words) - len(tokens))
-    tokens, real = tokens + [""] * len(blank), real + blank
-    return pd.DataFrame(
-        {
-            "Invented token": words,
-            "Invented score": [score for score, _ in ours],
-            "Invented weight": [weight for _, weight in ours],
-            "Real token": tokens,
-            "Real score": [score for score, _ in real],
-            "Real weight": [weight for _, weight in real],
-        }
-    )
+    sides = {"Invented": invented, "Real": real.reindex(invented.index)}
+    columns = {
+        f"{side} {name.lower()}": table[name]
+        for side, table in sides.items()
+        for name in ("Token", "Score", "Weight")
+    }
+    return pd.DataFrame(columns).fillna({"Real token": ""})

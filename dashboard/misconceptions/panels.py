@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.misconceptions import ENTRIES
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
 from dashboard.session import notices, page_capture, state
 from dashboard.session.link_fields import Ignored
 from dashboard.session.selection import SettledSelection
@@ -67,7 +67,7 @@ def draw(entry: Entry, selection: SettledSelection, capture: "Capture") -> None:
         st.markdown(f"**What is true.** {entry.true}")
         st.header(entry.title, anchor=False)
         with notices.guard():
-            entry.measure(Reader(selection, capture))
+            entry.measure(Subject(selection, capture))
         if entry.planted is not None:
             _planted(entry.key, entry.planted, selection)
         st.markdown(f"**How far this carries.** {entry.carries}")

@@ -1,9 +1,11 @@
 """A chart with its words and its numbers: for those who see it and for those who do not."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.charts.paired_bars import paired_bars
 from dashboard.session import page_capture, state
 from dashboard.session.selection import SettledSelection
 from dashboard.widgets import export_panel, figure_views
@@ -41,6 +43,30 @@ def figure(
     st.altair_chart(chart, key=f"{key}_chart", alt=alt, width="content" if fixed else "stretch")
     if table is not None:
         numbers(key, table, alt, chart=chart, change=change, sides=sides, script=script)
+
+
+def draw_bars(
+    key: str,
+    table: "pd.DataFrame",
+    alt: str,
+    *,
+    title: str,
+    colours: Sequence[str],
+    series: Mapping[str, str] | None = None,
+    change: "Intervention | None" = None,
+    sides: tuple[SettledSelection, ...] = (),
+    script: str = "",
+    **looks: Any,
+) -> None:
+    """Draw a table as bars, with its words and numbers as `figure` does. The first column names
+    the rows; `series`, {column: its name in the picture}, are drawn, else all other columns.
+
+    title, colours, looks: as for `attnviz.charts.paired_bars`.
+    """
+    drawn = {name: name for name in table.columns[1:]} if series is None else series
+    bars = {name: table[column].to_numpy() for column, name in drawn.items()}
+    chart = paired_bars(table.iloc[:, 0].tolist(), bars, title=title, colours=colours, **looks)
+    figure(key, chart, alt, table, change=change, sides=sides, script=script)
 
 
 def numbers(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from attnviz.models.catalog import CATALOG
+from attnviz.tokens.token import number_labels as labels
 from dashboard.session import state
 from dashboard.session.selection import SettledSelection, Shape
 from dashboard.widgets.stepper import stepper
@@ -28,11 +29,6 @@ def where(selection: SettledSelection, capture: Shape) -> str:
     """Model, stack, layer and head in one line, as text."""
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
     return f"{model_name(selection)}{stack}, layer {selection.layer}, head {selection.head}"
-
-
-def labels(tokens: "Sequence[Token]") -> list[str]:
-    """Position and label of each token: different from one another, for pickers and axes."""
-    return [f"{place} {token.label}" for place, token in enumerate(tokens)]
 
 
 def named(tokens: "Sequence[Token]", place: int) -> str:

@@ -9,8 +9,8 @@ import streamlit as st
 import attnviz
 from attnviz import export
 from attnviz.detectors import effect, profile, repeated
+from attnviz.experiments.invented_head import follow_keys
 from dashboard.explore import views
-from dashboard.how_it_works import views as how_it_works_views
 from dashboard.session import backend
 from tests.export.numbers_in_files import read_numbers
 
@@ -241,7 +241,7 @@ def test_the_sweep_over_heads_is_exported(open_app, files):
 
 def test_the_steps_of_one_row_work_out_no_other():
     head = attnviz.capture(attnviz.load("planted-circuit"), TEXT).head(1, 0)
-    table = how_it_works_views._followed(head, 3, [0, 3, 5])
+    table = follow_keys(head, 3, [0, 3, 5])
     assert "stages" not in vars(head)  # of 8,192 tokens, all rows are 256 MB a stage
     np.testing.assert_allclose(table["Weight"], head.weights[3, [0, 3, 5]], atol=1e-6)
     assert table["Score"].isna().tolist() == [False, False, True]

@@ -12,7 +12,7 @@ from attnviz.heads.comparison import same_keys
 from attnviz.heads.contributions import MEASURES
 from dashboard.compare.sides import Side
 from dashboard.session.script_body import write_call
-from dashboard.widgets.choices import pick
+from dashboard.widgets.choices import draw_picker
 from dashboard.widgets.figure import draw_bars
 
 SHARED = ("signed_share", "weight")
@@ -29,7 +29,7 @@ def draw(a: Side, b: Side) -> None:
             "So only shares are compared here."
         )
     options = list(SHARED) if two_models else [name for name in MEASURES if name != "weight"]
-    pick(
+    draw_picker(
         "by",
         "Contribution by",
         options,

@@ -33,5 +33,5 @@ def _kept(
 ) -> "RowDistances":
     if len(side.head.allowed) <= backend.MAX_TOKENS:
         return make(lambda done, total: None)
-    with slow_results.bar("Comparing every row") as step:
-        return backend.compared(side.ask, name, lambda: make(step))
+    with slow_results.draw_bar("Comparing every row") as step:
+        return backend.get_comparison(side.ask, name, lambda: make(step))

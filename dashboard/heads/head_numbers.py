@@ -17,7 +17,7 @@ from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT
-from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, span_of
+from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, read_span
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Measured:
 
     def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
         self.selection, self.capture = selection, capture
-        self.ask = page_capture.ask_of(selection)
+        self.ask = page_capture.make_ask(selection)
         stack = selection.stack
         self.text = long_heads.profile(self.ask, capture, stack)
         self.survey = survey_source.opened(selection, capture)
@@ -109,9 +109,9 @@ class Measured:
         stack = self.selection.stack
         if stack == "cross":
             return None, ""
-        with slow_results.bar("Measuring on repeated random tokens") as step:
+        with slow_results.draw_bar("Measuring on repeated random tokens") as step:
             try:
-                found = all_heads.probe(self.ask, stack, step)
+                found = all_heads.measure_repeated(self.ask, stack, step)
             except AttnvizError as error:
                 return None, f"Nothing on repeated random tokens. {error.what} {error.why}"
         return found, ""
@@ -184,7 +184,7 @@ class Measured:
     def _effect(self) -> Numbers | None:
         if not backend.has_experiment(self.ask, self._name):
             return None
-        grids: HeadGrids = backend.experiment(self.ask, self._name, _never, silent)
+        grids: HeadGrids = backend.get_experiment(self.ask, self._name, _never, silent)
         predicts = self.capture.logits is not None and len(self.capture.logits) > 0
         return Numbers(
             titles()["effect"],
@@ -200,9 +200,9 @@ class Measured:
         if not has_output(self.capture):
             st.text(NOTHING_OUT)
             return
-        token = text_place.named(self.capture.query_tokens(self.selection.stack), self.at)
+        token = text_place.name_token(self.capture.query_tokens(self.selection.stack), self.at)
         st.text(f"Each head puts out zeros at {token} in turn, and the model runs on from there.")
-        slow_results.result(
+        slow_results.show_result(
             "heads_effect",
             self.ask,
             self._name,
@@ -225,7 +225,7 @@ class Measured:
             return (time.perf_counter() - started) * len(layers)
 
         name = ("effect cost", *self._name)
-        return backend.experiment(self.ask, name, timed, silent)
+        return backend.get_experiment(self.ask, name, timed, silent)
 
 
 def _never(model: "LoadedModel", capture: "Capture") -> Any:
@@ -236,7 +236,7 @@ def kept(selection: SettledSelection, numbers: Numbers | None, shape: tuple[int,
     """(layer, head) bool: the heads that the filters leave in."""
     left = np.ones(shape, bool)
     if selection.layers is not None:
-        first, last = span_of(selection.layers)
+        first, last = read_span(selection.layers)
         left[:first], left[last + 1 :] = False, False
     if selection.above and numbers is not None:
         with np.errstate(invalid="ignore"):

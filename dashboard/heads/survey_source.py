@@ -35,7 +35,7 @@ def choose(selection: SettledSelection, capture: "Capture") -> None:
     options = ["", *known]
     if selection.survey not in options:
         options.append(selection.survey)
-    key = state.show("heads_survey", selection.survey)
+    key = state.set_widget("heads_survey", selection.survey)
     more = " Or type the folder of a survey." if backend.FOLDERS_ALLOWED else ""
     st.selectbox(
         "Numbers from",
@@ -44,7 +44,7 @@ def choose(selection: SettledSelection, capture: "Capture") -> None:
         key=key,
         accept_new_options=backend.FOLDERS_ALLOWED,
         help="This text alone, or the mean over a corpus of texts that was surveyed before." + more,
-        on_change=state.changer("survey", key),
+        on_change=state.make_callback("survey", key),
         width=230,
     )
 

@@ -34,19 +34,19 @@ def heads(
     on another text or by other runs, that measure alone."""
     from attnviz.export import heads_view
 
-    capture = backend.capture(ask, silent)
+    capture = backend.get_capture(ask, silent)
     stack, measure = selection.stack, selection.measure
 
     def chart() -> Any:
         drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
         if numbers is not None and (selection.view == "measure" or not drawn):
             return head_charts.grid(selection, numbers, left)[0]
-        maps = all_heads.maps(ask, stack, no_step)
+        maps = all_heads.make_maps(ask, stack, no_step)
         return head_charts.maps(selection, numbers, left, order, maps)[0]
 
     if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
-    found = all_heads.profile(ask, stack, no_step)
+    found = all_heads.measure_profile(ask, stack, no_step)
     return heads_view(
         capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
     )

@@ -17,7 +17,7 @@ from dashboard.how_it_works.toy import CANDIDATES, Toy
 from dashboard.how_it_works.worked_example import FOCUS, SENTENCE, WORDS, worked
 from dashboard.session import backend, page_capture, state
 from dashboard.session.chart_picks import chart_key
-from dashboard.session.selection import Selection, SettledSelection, fit
+from dashboard.session.selection import Selection, SettledSelection, settle_selection
 from dashboard.widgets import export_panel, sidebar, text_place
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def draw(selection: Selection, toy: Toy) -> None:
         help="Your text and row, or the sentence that was told in words above.",
     )
     asked = selection if text == "own" else replace(selection, text=SENTENCE, cut=False)
-    capture = page_capture.ready(asked)
+    capture = page_capture.show_capture(asked)
     if capture is None:
         return
     if text == "own":
         settled = state.settle(capture)
-        sidebar.place(settled, capture)
-        if taken := page_capture.beginning(settled, capture):
+        sidebar.draw_head_controls(settled, capture)
+        if taken := page_capture.describe_beginning(settled, capture):
             st.text(taken)
         _four_steps(settled, capture, toy, toy.depth)
     else:
         st.text(f"The text: {SENTENCE}")
-        example, _ = fit(replace(asked, query=None), capture)
+        example, _ = settle_selection(replace(asked, query=None), capture)
         _four_steps(example, capture, None, toy.depth)
 
 
@@ -77,7 +77,7 @@ def _offer(selection: Selection) -> None:
         "Three tokens of your own text, with the scores, weights and values that the model in the "
         "sidebar gives them. It is not loaded yet."
     )
-    cost = page_capture.cost(selection.model)
+    cost = page_capture.describe_cost(selection.model)
     label = f"Run {entry.title}" if entry else "Run the model in the sidebar"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(label, key="real_run", on_click=_ask, args=(selection.model,))
@@ -87,7 +87,7 @@ def _offer(selection: Selection) -> None:
 
 def _ask(model: str) -> None:
     st.session_state["real_asked"] = model
-    state.agree(model)
+    state.agree_to_model(model)
 
 
 def _four_steps(
@@ -96,9 +96,9 @@ def _four_steps(
     """The diagram of one row. With a toy, the reader chooses row and keys; without, the words of
     the example are looked up."""
     head = capture.head(layer=selection.layer, head=selection.head, stack=selection.stack)
-    st.text(text_place.where(selection, capture))
+    st.text(text_place.describe_place(selection, capture))
     if depth == "technical":
-        st.text(text_place.facts(selection, capture))
+        st.text(text_place.list_facts(selection, capture))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if toy is not None:
             row, keys = _choose(selection, capture, head)
@@ -108,8 +108,8 @@ def _four_steps(
                 st.text("This model cuts the sentence in a way that leaves no token for each word.")
                 return
             row, keys = found
-        names = text_place.labels(head.key_tokens)
-        lit = text_place.choose(
+        names = text_place.number_labels(head.key_tokens)
+        lit = text_place.draw_choice(
             "Follow",
             [_ALL, *range(len(keys))],
             "real_follow",
@@ -119,8 +119,8 @@ def _four_steps(
             width=128,
         )
     _picture(head, row, keys, lit)
-    shown = (page_capture.ask_of(selection), selection, row, keys, None if lit == _ALL else lit)
-    export_panel.draw("real", views.real_steps, shown)
+    shown = (page_capture.make_ask(selection), selection, row, keys, None if lit == _ALL else lit)
+    export_panel.draw_export("real", views.real_steps, shown)
     st.text(_rest(head, row, keys))
     _side_by_side(head, row, keys, toy)
 
@@ -129,7 +129,7 @@ def _choose(selection: SettledSelection, capture: "Capture", head: "Head") -> tu
     """The row that is read and the keys that are followed; at first those of most weight."""
     row = selection.query
     with st.container(width=230):
-        text_place.reading_from(selection, capture)
+        text_place.draw_query_picker(selection, capture)
     where = (selection.model, selection.text, selection.stack, selection.layer, selection.head, row)
     first = heaviest(head, row)
     if st.session_state.get("real_where") != where:
@@ -141,10 +141,10 @@ def _choose(selection: SettledSelection, capture: "Capture", head: "Head") -> tu
 
 def _key(number: int, first: list[int], head: "Head") -> int:
     """The picker of one key; what the other pickers hold is not offered."""
-    names = text_place.labels(head.key_tokens)
+    names = text_place.number_labels(head.key_tokens)
     held = [st.session_state.get(f"real_key_{n}", key) for n, key in enumerate(first)]
     others = {key for n, key in enumerate(held) if n != number}
-    return text_place.choose(
+    return text_place.draw_choice(
         _KEYS[number],
         [key for key in range(len(names)) if key not in others],
         f"real_key_{number}",

@@ -10,7 +10,7 @@ from dashboard.server.turns import silent
 from dashboard.session import backend
 from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
-from dashboard.widgets.figure_views import figure
+from dashboard.widgets.figure_views import view_figure
 
 if TYPE_CHECKING:
     from attnviz.export import View
@@ -27,13 +27,13 @@ def real_steps(
     link: str,
 ) -> "View":
     """The four steps of one row of a head, for the keys that are followed."""
-    head = backend.capture(ask, silent).head(selection.layer, selection.head, selection.stack)
+    head = backend.get_capture(ask, silent).head(selection.layer, selection.head, selection.stack)
     finding = " ".join(describe_four_steps(head, query=row, keys=keys))
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)
     table = follow_keys(head, row, keys)
     script = write_call(follow_keys, "head", query=row, keys=keys)
-    return figure(ask, of, "four_steps", finding, chart, table, None, script=script, link=link)
+    return view_figure(ask, of, "four_steps", finding, chart, table, None, script=script, link=link)
 
 
 def toy_steps(toy: "Toy", lit: int | None, *, link: str) -> "View":

@@ -11,7 +11,7 @@ from attnviz.experiments.shifted_scores import shift_rows
 from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject, slight
 from dashboard.session.script_body import write_call
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_figure
 
 
 def _measure(subject: Subject) -> None:
@@ -43,7 +43,7 @@ def _measure(subject: Subject) -> None:
         "from 0 to 1, and dark on colours fitted to it."
     )
     script = write_call(find_evenest_head, "capture, head", then=".table")
-    figure("claim_bright", heatmap(drawn, **placed), alt, table, script=script)
+    draw_figure("claim_bright", heatmap(drawn, **placed), alt, table, script=script)
     scores, shifted, error, table = shift_rows(head)
     reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
@@ -59,7 +59,7 @@ def _measure(subject: Subject) -> None:
         f"Maps of the scores, as they are and shifted, on colours from {-reach:.3g} to {reach:.3g}."
     )
     script = write_call(shift_rows, "head", then=".table")
-    figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=script)
+    draw_figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=script)
 
 
 ENTRY = Entry(

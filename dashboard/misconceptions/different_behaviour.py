@@ -14,7 +14,7 @@ from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject
 from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import draw_bars, figure
+from dashboard.widgets.figure import draw_bars, draw_figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -28,7 +28,7 @@ _SCOPES = {"head": "This head", "layer": "Every head of this layer"}
 def _measure(subject: Subject) -> None:
     if not (subject.attends() and subject.puts_out()):
         return
-    scope = text_place.choose(
+    scope = text_place.draw_choice(
         "Weights dealt anew in",
         list(_SCOPES),
         "claim_scope",
@@ -82,7 +82,7 @@ def _spread(subject: Subject, found: PermutedRow, gone: float, script: str) -> N
     )
     lines = {"even weights": even, "no output": gone}
     chart = spread(permuted.changes, title=subject.unit, noun="deals", lines=lines)
-    figure("claim_deals", chart, finding, found.table, script=script)
+    draw_figure("claim_deals", chart, finding, found.table, script=script)
 
 
 def _sought(subject: Subject) -> None:

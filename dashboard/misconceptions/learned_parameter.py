@@ -14,7 +14,7 @@ from dashboard.session import backend
 from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _measure(subject: Subject) -> None:
     names = [name for name, text in EXAMPLES.items() if text != subject.selection.text]
-    chosen = text_place.choose(
+    chosen = text_place.draw_choice(
         "The other text", names, "claim_other", names[0], help="From the examples.", width=250
     )
 
@@ -59,7 +59,7 @@ def _measure(subject: Subject) -> None:
     )
     options = {"other_text": EXAMPLES[chosen], **subject.ask.tokenizing}
     script = write_call(compare_texts, "model, capture, head", then=".table", **options)
-    figure("claim_two", chart, alt, found.table, script=script)
+    draw_figure("claim_two", chart, alt, found.table, script=script)
 
 
 ENTRY = Entry(

@@ -16,7 +16,7 @@ from dashboard.widgets.figure import draw_bars
 def _measure(subject: Subject) -> None:
     if not subject.attends():
         return
-    key = text_place.choose(
+    key = text_place.draw_choice(
         "Key",
         [int(k) for k in subject.seen],
         "claim_masked",

@@ -13,7 +13,7 @@ from dashboard.misconceptions.entry import Entry, Planted
 from dashboard.misconceptions.subject import Subject
 from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import draw_bars, figure
+from dashboard.widgets.figure import draw_bars, draw_figure
 
 DRAWS = 3  # of shuffled and of random tokens
 STRONG = 0.3  # a head with more of a measure has it to speak of
@@ -26,7 +26,7 @@ def _measure(subject: Subject) -> None:
         lambda model, cap, step: measure_on_controls(model, cap, stack, draws=DRAWS, progress=step),
     )
     _draw_head(subject, found)
-    chosen = text_place.choose(
+    chosen = text_place.draw_choice(
         "All heads by",
         SHARES,
         "claim_measure",
@@ -94,7 +94,7 @@ def _draw_all(subject: Subject, found: ControlTexts, chosen: str, title: str) ->
         named=0,
     )
     script = _script(subject, f"of_measure({chosen!r})")
-    figure("claim_all", chart, finding, table, script=script)
+    draw_figure("claim_all", chart, finding, table, script=script)
 
 
 ENTRY = Entry(

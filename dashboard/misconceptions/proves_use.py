@@ -20,7 +20,7 @@ from dashboard.misconceptions.subject import Subject
 from dashboard.session import state
 from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import export, figure, numbers
+from dashboard.widgets.figure import draw_figure, draw_figure_export, draw_numbers
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -42,7 +42,7 @@ def _measure(subject: Subject) -> None:
     words = TAKEN | {"token_erasure": f"Token hidden from every {_heads(subject)}"}
     options = [name for name in words if found.table[name].notna().any()]
     with st.container(horizontal=True, gap="small"):
-        said = text_place.choose(
+        said = text_place.draw_choice(
             "Read off",
             [name for name in SAID if found.table[name].notna().any()],
             "claim_said",
@@ -51,7 +51,7 @@ def _measure(subject: Subject) -> None:
             help="What the row itself says of each key, without taking anything away.",
             width=220,
         )
-        taken = text_place.choose(
+        taken = text_place.draw_choice(
             "Taken away",
             options,
             "claim_taken",
@@ -127,10 +127,10 @@ def _scatter(subject: Subject, removal: KeyRemoval, said: str, taken: str, scrip
             y_title=f"change: {found.unit} (log scale)",
             log=True,
         )
-        figure("claim_use", chart, f"A point for each key. {finding}")
+        draw_figure("claim_use", chart, f"A point for each key. {finding}")
     if left_out:
         st.text(f"Not drawn, because a logarithm has no 0: {left_out} keys.")
-    numbers("claim_use", removal.table, finding, chart=chart, script=script)
+    draw_numbers("claim_use", removal.table, finding, chart=chart, script=script)
 
 
 def _correlations(found: "Agreement", taken: dict[str, str]) -> None:
@@ -161,7 +161,7 @@ def _ranks(removal: KeyRemoval, script: str) -> None:
         return
     ranks, alt = removal.ranks, "The rank of every key by every measure, 1 being the largest."
     st.dataframe(ranks, hide_index=True, key="claim_ranks_table", alt=alt)
-    export("claim_ranks", alt, None, ranks, script=script)
+    draw_figure_export("claim_ranks", alt, None, ranks, script=script)
 
 
 def _both(found: "Agreement", said: str, name: str) -> str:

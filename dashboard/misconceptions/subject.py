@@ -36,7 +36,7 @@ class Subject:
 
     def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
         self.selection, self.capture, self.row = selection, capture, selection.query
-        self.ask = page_capture.ask_of(selection)
+        self.ask = page_capture.make_ask(selection)
         self.at: dict[str, Any] = {
             "layer": selection.layer,
             "head": selection.head,
@@ -55,7 +55,7 @@ class Subject:
     @cached_property
     def keys(self) -> list[str]:
         """Labels of all keys, different from one another."""
-        return text_place.labels(self.head.key_tokens)
+        return text_place.number_labels(self.head.key_tokens)
 
     @property
     def seen_keys(self) -> list[str]:
@@ -63,12 +63,12 @@ class Subject:
 
     def key(self, position: int) -> str:
         """A key in a sentence, as text."""
-        return text_place.named(self.head.key_tokens, int(position))
+        return text_place.name_token(self.head.key_tokens, int(position))
 
     @property
     def query(self) -> str:
         """The row's token in a sentence, as text."""
-        return text_place.named(self.head.query_tokens, self.row)
+        return text_place.name_token(self.head.query_tokens, self.row)
 
     @property
     def heaviest(self) -> int:
@@ -112,17 +112,17 @@ class Subject:
 
     def run(self, name: str, make: "Callable[[LoadedModel, Capture], Any]", *options: Any) -> Any:
         """A measurement of a moment: made now or taken from the store."""
-        return backend.experiment(self.ask, self.name(name, *options), make, silent)
+        return backend.get_experiment(self.ask, self.name(name, *options), make, silent)
 
     def watch(self, key: str, make: slow_results.Make, *options: Any) -> Any:
         """A measurement of some seconds, with a bar while it lasts."""
-        return slow_results.watched(st.empty(), key, self.ask, self.name(key, *options), make)
+        return slow_results.run_with_bar(st.empty(), key, self.ask, self.name(key, *options), make)
 
     def on_demand(
         self, key: str, make: slow_results.Make, label: str, cost: Callable[[], float]
     ) -> Any:
         """A slow measurement, behind a button; None until it was made."""
-        return slow_results.result(key, self.ask, self.name(key), make, cost=cost, label=label)
+        return slow_results.show_result(key, self.ask, self.name(key), make, cost=cost, label=label)
 
     def has(self, key: str) -> bool:
         return backend.has_experiment(self.ask, self.name(key))

@@ -63,9 +63,9 @@ def find_outcome(
 
     def cost() -> float:
         model = backend.store().model(ask.model, silent)
-        return backend.cost(model, ask).seconds * positions / count
+        return backend.estimate_cost(model, ask).seconds * positions / count
 
-    return slow_results.result(
+    return slow_results.show_result(
         "what_if",
         ask,
         _name(change, selection),
@@ -77,7 +77,7 @@ def find_outcome(
 
 def make_outcome(ask: backend.Ask, change: "Intervention", selection: SettledSelection) -> Outcome:
     """The what-if's outcome, from the store or run now, however long it takes; without a page."""
-    found: Outcome = backend.experiment(
+    found: Outcome = backend.get_experiment(
         ask,
         _name(change, selection),
         lambda model, cap: run_change(model, cap, change, selection),

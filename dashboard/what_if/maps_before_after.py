@@ -14,7 +14,7 @@ from dashboard.session.selection import SettledSelection
 from dashboard.what_if.experiment import MAPS
 from dashboard.what_if.link import widget
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_figure
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -47,7 +47,7 @@ def draw(
     heads = f"run.baseline.head({before.layer}, {before.head}, {before.stack!r}), head"
     script = write_call(list_changed_cells, heads, of=of, rows=rows, keys=keys)
     chart = compared(before, after, bars=False, **where)
-    figure("if_maps", chart, _map_alt(of, difference), table, change=change, script=script)
+    draw_figure("if_maps", chart, _map_alt(of, difference), table, change=change, script=script)
 
 
 def _map_alt(of: str, change: Panel) -> str:
@@ -58,7 +58,7 @@ def _map_alt(of: str, change: Panel) -> str:
         "no cell changed"
         if size == 0
         else f"the largest change is {size:+.3g}, from "
-        f"{text_place.named(scene.head.query_tokens, int(scene.rows[query]))} to "
-        f"{text_place.named(scene.head.key_tokens, int(scene.keys[key]))}"
+        f"{text_place.name_token(scene.head.query_tokens, int(scene.rows[query]))} to "
+        f"{text_place.name_token(scene.head.key_tokens, int(scene.keys[key]))}"
     )
     return f"Maps of the {of} of the head before, after, and the difference: {finding}."

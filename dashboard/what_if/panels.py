@@ -134,8 +134,8 @@ def _describe_row(before: "Head", after: "Head", at: int) -> str:
     }
     return (
         "Weights of the row before and after: the most is lost at "
-        f"{text_place.named(before.key_tokens, lost)}, {ends[lost]}, and won at "
-        f"{text_place.named(before.key_tokens, won)}, {ends[won]}."
+        f"{text_place.name_token(before.key_tokens, lost)}, {ends[lost]}, and won at "
+        f"{text_place.name_token(before.key_tokens, won)}, {ends[won]}."
     )
 
 

@@ -33,7 +33,7 @@ def sweep(experiment: Experiment, selection: SettledSelection, capture: "Capture
     if not has_output(capture):
         st.text(NOTHING_OUT)
         return
-    ask = page_capture.ask_of(selection)
+    ask = page_capture.make_ask(selection)
     stack, at = selection.stack, find_output_row(capture, selection.stack, selection.query)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         how = pick(
@@ -47,11 +47,11 @@ def sweep(experiment: Experiment, selection: SettledSelection, capture: "Capture
         )
     st.text(
         f"Takes away each of the {_count_heads(capture, stack)} heads in turn, at "
-        f"{text_place.named(capture.query_tokens(stack), at)}, and measures how far the "
+        f"{text_place.name_token(capture.query_tokens(stack), at)}, and measures how far the "
         "output moves."
     )
     name = ("sweep", how, stack, at)
-    found = slow_results.result(
+    found = slow_results.show_result(
         "sweep",
         ask,
         name,
@@ -83,7 +83,7 @@ def _cost(ask: backend.Ask, stack: str, how: str, at: int) -> float:
         spent = time.perf_counter() - started
         return spent * _count_heads(capture, stack) / len(heads)
 
-    return backend.experiment(ask, ("sweep cost", how, stack, at), timed, silent)
+    return backend.get_experiment(ask, ("sweep cost", how, stack, at), timed, silent)
 
 
 def _draw(
@@ -142,7 +142,7 @@ def _draw(
                 column_config={"Change": st.column_config.NumberColumn(format="%.6f", help=unit)},
                 alt=f"Every head with its change, the largest first. {finding}",
             )
-            figure.export("sweep", finding, chart, ranked, script=script)
+            figure.draw_figure_export("sweep", finding, chart, ranked, script=script)
 
 
 def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
@@ -151,7 +151,7 @@ def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
     changes = dict(zip(places, ranked["Change"][:_BEST], strict=True))
     own = (selection.layer, selection.head)
     names = {at: f"layer {at[0]}, head {at[1]}: {change:.4f}" for at, change in changes.items()}
-    key = state.show("sweep_open", own if own in places else None, list(names.values()))
+    key = state.set_widget("sweep_open", own if own in places else None, list(names.values()))
 
     def go() -> None:
         if st.session_state[key] in places:

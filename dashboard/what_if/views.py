@@ -19,7 +19,7 @@ def what_if(
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
 
-    before = backend.capture(ask, silent)
+    before = backend.get_capture(ask, silent)
     found = make_outcome(ask, change, selection)
     return head_view(
         found.after,

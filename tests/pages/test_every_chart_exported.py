@@ -107,14 +107,14 @@ def drawn(monkeypatch):
 
     watch("altair_chart")
     watch("vega_lite_chart")
-    plain = export_panel.draw
+    plain = export_panel.draw_export
 
     def draw(key, make, chosen, *, link=True):
         shown = chosen() if callable(chosen) else chosen
         views[key] = make(*shown, link="/?here" if link else "")
         plain(key, make, chosen, link=link)
 
-    monkeypatch.setattr(export_panel, "draw", draw)
+    monkeypatch.setattr(export_panel, "draw_export", draw)
     return charts, views
 
 

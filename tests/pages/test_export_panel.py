@@ -60,7 +60,7 @@ def test_nothing_is_made_before_the_panel_is_open(open_app, files, monkeypatch):
     def never(*args, **options):
         raise AssertionError("made without being asked for")
 
-    monkeypatch.setattr(views, "explore", never)
+    monkeypatch.setattr(views, "view_head", never)
     app = open_app(**PLANTED)
     assert not app.exception and not app.error and files == {}
 
@@ -225,7 +225,7 @@ def test_how_it_works_exports_the_invented_and_the_real_steps(open_app, files):
     opened(app, "real")
     saved = read(files, "real", "parquet")
     place, keys = saved.provenance["place"], saved.arrays["Key"]
-    head = backend.head(backend.Ask("planted-circuit", TEXT), "decoder", place["layer"], 0)
+    head = backend.get_head(backend.Ask("planted-circuit", TEXT), "decoder", place["layer"], 0)
     assert place["head"] == 0 and len(keys) == 3
     assert np.array_equal(saved.arrays["Weight"], head.weights[place["query"], keys])
 

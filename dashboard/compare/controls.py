@@ -15,9 +15,9 @@ from dashboard.compare.sides import Side
 from dashboard.session import backend, notices, state
 from dashboard.session.selection import STACKS, WEIGHTS, SettledSelection
 from dashboard.widgets import sidebar, text_place
-from dashboard.widgets.choices import switch
+from dashboard.widgets.choices import draw_switch
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.stepper import arrows, stepper
+from dashboard.widgets.stepper import draw_arrows, draw_stepper
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -36,9 +36,9 @@ def model_and_text(a: SettledSelection, other: Other) -> "DeltaGenerator":
 
 def _model(a: SettledSelection, other: Other) -> None:
     chosen = other.b_model or a.model
-    options = sidebar.models(a.model, chosen)
+    options = sidebar.list_models(a.model, chosen)
     opened = st.session_state.get("cmp_other_open", False)
-    key = state.show("cmp_model", sidebar.OTHER if opened else chosen)
+    key = state.set_widget("cmp_model", sidebar.OTHER if opened else chosen)
 
     def choose() -> None:
         name = st.session_state[key]
@@ -156,7 +156,7 @@ def _pick(
     width: int,
 ) -> None:
     labels = [words(option) for option in options]
-    key = state.show(f"cmp_b_{name}", getattr(b.selection, name), labels)
+    key = state.set_widget(f"cmp_b_{name}", getattr(b.selection, name), labels)
     # the rest of the place stays where the reader sees it, also where it was measured
     place_now = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
 
@@ -185,15 +185,15 @@ def _walk(title: str, name: str, options: Sequence[int], b: Side) -> None:
         _pick(title, name, options, b, str, width=80)
         place_now = options.index(getattr(b.selection, name))
         go = partial(link.step, f"b_{name}", options, here)
-        arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)
+        draw_arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)
 
 
 def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
     """What of the two sides is drawn, and from which rows they are read."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=250):
-            names = text_place.labels(a.head.query_tokens)
-            stepper(
+            names = text_place.number_labels(a.head.query_tokens)
+            draw_stepper(
                 "query",
                 "token",
                 range(len(names)),
@@ -215,11 +215,11 @@ def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
             **link.widget("compare", other.compare),
         )
         if other.compare == "weights":
-            switch("weights", "Weight colours", WEIGHTS, a.selection, key="cmp_weights")
+            draw_switch("weights", "Weight colours", WEIGHTS, a.selection, key="cmp_weights")
 
 
 def _row_of_b(b: Side) -> None:
-    others = text_place.labels(b.head.query_tokens)
+    others = text_place.number_labels(b.head.query_tokens)
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
     ):
@@ -233,7 +233,7 @@ def _row_of_b(b: Side) -> None:
         )
         here: dict[str, int | None] = {"b_query": b.selection.query}
         go = partial(link.step, "b_query", range(len(others)), here)
-        arrows("b_query", "token of B", b.selection.query, len(others), go)
+        draw_arrows("b_query", "token of B", b.selection.query, len(others), go)
 
 
 def _near(a: Side) -> None:
@@ -242,14 +242,14 @@ def _near(a: Side) -> None:
     if max(queries, keys) <= WHOLE:
         return
     here = facing(a.selection.query, queries, keys)
-    key = state.show("cmp_near", here if a.selection.near is None else a.selection.near)
+    key = state.set_widget("cmp_near", here if a.selection.near is None else a.selection.near)
     st.number_input(
         "Keys drawn stand around",
         min_value=0,
         max_value=keys - 1,
         step=WINDOW // 2,
         key=key,
-        on_change=state.changer("near", key),
+        on_change=state.make_callback("near", key),
         width=190,
         help="The rows drawn stand around the token that is read; the keys around this position.",
     )

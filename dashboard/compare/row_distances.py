@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
+from attnviz.heads.comparison import even_distances, row_distances
 from dashboard.compare.sides import Side
 from dashboard.session import backend, slow_results
 
@@ -12,16 +13,12 @@ if TYPE_CHECKING:
 
 def distances(a: Side, b: Side) -> "RowDistances":
     """Of each row of A from that of B."""
-    from attnviz.heads.comparison import row_distances
-
     name = ("distances", _place(a), b.ask, _place(b))
     return _kept(a, name, lambda step: row_distances(a.head, b.head, progress=step))
 
 
 def even(side: Side) -> "RowDistances":
     """Of each row from even attention."""
-    from attnviz.heads.comparison import even_distances
-
     return _kept(
         side, ("even", _place(side)), lambda step: even_distances(side.head, progress=step)
     )
@@ -36,5 +33,5 @@ def _kept(
 ) -> "RowDistances":
     if len(side.head.allowed) <= backend.MAX_TOKENS:
         return make(lambda done, total: None)
-    with slow_results.bar("Comparing every row") as step:
-        return backend.compared(side.ask, name, lambda: make(step))
+    with slow_results.draw_bar("Comparing every row") as step:
+        return backend.get_comparison(side.ask, name, lambda: make(step))

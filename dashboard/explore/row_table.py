@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnviz.heads.head import Head
 
 
-def row_table(selection: SettledSelection, head: "Head") -> None:
+def draw_row_table(selection: SettledSelection, head: "Head") -> None:
     """An expander with the numbers of the row; worked out only while it is open."""
     box = st.expander("This row as a table", key="row_open", on_change=state.touch)
     if not box.open:

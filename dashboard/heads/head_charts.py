@@ -44,9 +44,11 @@ def grid(selection: SettledSelection, numbers: Numbers, left: Any) -> tuple[Any,
     places = list(np.ndindex(left.shape))
     said = _said(numbers, places)
     words = [word if left[at] else "left out" for at, word in zip(places, said, strict=True)]
-    ceiling = np.nanmax(np.where(np.isfinite(numbers.ceiling), numbers.ceiling, -np.inf))
+    ceiling = np.nanmax(
+        np.where(np.isfinite(numbers.grids.ceiling), numbers.grids.ceiling, -np.inf)
+    )
     top = float(np.nanmax(numbers.values)) if np.isfinite(numbers.values).any() else 1.0
-    null = np.nanmedian(numbers.null) if np.isfinite(numbers.null).any() else None
+    null = np.nanmedian(numbers.grids.null) if np.isfinite(numbers.grids.null).any() else None
     chart = charts.grid(
         values,
         layer=selection.layer,

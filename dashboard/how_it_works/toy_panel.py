@@ -23,7 +23,7 @@ def depth(toy: Toy) -> None:
         "How deep",
         list(DEPTHS),
         format_func=DEPTHS.__getitem__,
-        key=state.show("toy_depth", toy.depth),
+        key=state.set_widget("toy_depth", toy.depth),
         required=True,
         on_change=link.set_number,
         args=("depth", "toy_depth"),
@@ -65,7 +65,7 @@ def diagram(toy: Toy, lit: int | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(shares(toy) if lit is None else path(toy, lit))
-        export_panel.draw("toy", views.toy_steps, (toy, lit))
+        export_panel.draw_export("toy", views.toy_steps, (toy, lit))
 
 
 def words(toy: Toy) -> None:
@@ -116,7 +116,7 @@ def controls(toy: Toy) -> None:
                     f"Score of “{word}”", f"toy_score_{place}", toy.scores[place],
                     link.set_score, place,
                 )  # fmt: skip
-                key = state.show(f"toy_mask_{place}", place in toy.masked)
+                key = state.set_widget(f"toy_mask_{place}", place in toy.masked)
                 st.checkbox(f"Mask “{word}”", key=key, on_change=link.set_mask, args=(place, key))
         with st.container(width=_WIDE, gap="xxsmall"):
             _slider(
@@ -150,7 +150,7 @@ def _slider(
         max_value=high,
         step=0.1,
         format="%.1f",
-        key=state.show(key, float(value)),
+        key=state.set_widget(key, float(value)),
         on_change=change,
         args=(name, key),
         help=help,

@@ -1,57 +1,50 @@
 """A bright map: one matrix on two colour scales, and scores whose rows were shifted."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from attnviz.charts import ArrayMap, heatmap
-from dashboard.misconceptions import scripts as scripts
+from attnviz.experiments.averaged_heads import EvenestHead, find_evenest_head, largest_weight
+from attnviz.experiments.shifted_scores import shift_rows
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader, slight
-from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
-
-if TYPE_CHECKING:
-    from attnviz.capture import Capture
+from dashboard.misconceptions.subject import Subject, slight
+from dashboard.session.script_body import write_call
+from dashboard.widgets.figure import draw_figure
 
 
-def _measure(reader: Reader) -> None:
-    head = reader.head
-    number, even, top = reader.run("evenest", lambda _, cap: evenest(cap, reader))
-    own = largest(head.weights)
+def _measure(subject: Subject) -> None:
+    head, at = subject.head, subject.selection
+    found: EvenestHead = subject.run("evenest", lambda _, cap: find_evenest_head(cap, head))
+    number, top, table = found
     longest = max(int(head.allowed.sum(axis=1).max(initial=1)), 1)
     st.text(
-        f"In the second half of the text, the largest weight of this head is {own:.3f}. The "
-        f"evenest head of the layer is number {number}, with {top:.3f}; even weights over the "
-        f"longest row would be {1 / longest:.3f}. On a scale fitted to it, it looks like this:"
+        f"In the second half of the text, the largest weight of this head is "
+        f"{largest_weight(head):.3f}. The evenest head of the layer is number {number}, with "
+        f"{top:.3f}; even weights over the longest row would be {1 / longest:.3f}. On a scale "
+        "fitted to it, it looks like this:"
     )
     placed: dict[str, Any] = {
         "tokens": head.query_tokens,
         "key_tokens": head.key_tokens,
         "allowed": head.allowed,
-        "query": reader.row,
+        "query": subject.row,
     }
     colours: dict[str, Any] = {"colours": "weight", "low": 0}
+    even = subject.capture.head(at.layer, number, at.stack).weights
     drawn = [
-        ArrayMap(head.weights, f"Head {reader.selection.head}, 0 to 1", **colours, high=1),
+        ArrayMap(head.weights, f"Head {at.head}, 0 to 1", **colours, high=1),
         ArrayMap(even, f"Head {number}, 0 to 1", **colours, high=1),
         ArrayMap(even, f"Head {number}, 0 to {top:.3g}", **colours, high=top or 1),
     ]
-    table = pd.DataFrame(
-        {
-            "Query": text_place.labels(head.query_tokens),
-            "Largest weight": head.weights.max(axis=1),
-            f"Largest weight of head {number}": even.max(axis=1),
-        }
-    )
     alt = (
         f"Maps of two heads. The darkest cell of the evenest one is {top:.3g}: pale on colours "
         "from 0 to 1, and dark on colours fitted to it."
     )
-    figure("claim_bright", heatmap(drawn, **placed), alt, table, script=scripts.bright(number))
-    scores, shifted, error = shifted_rows(reader)
+    script = write_call(find_evenest_head, "capture, head", then=".table")
+    draw_figure("claim_bright", heatmap(drawn, **placed), alt, table, script=script)
+    scores, shifted, error, table = shift_rows(head)
     reach = float(max(np.abs(scores).max(), np.abs(shifted).max())) or 1.0
     st.text(
         "Scores, as they are and with another constant added to each row. The weights that "
@@ -62,50 +55,11 @@ def _measure(reader: Reader) -> None:
         ArrayMap(scores, "Scores as they are", **ends),
         ArrayMap(shifted, "Scores, each row shifted", **ends),
     ]
-    table = pd.DataFrame(
-        {
-            "Query": text_place.labels(head.query_tokens),
-            "Largest score": np.where(head.allowed, scores, -np.inf).max(axis=1),
-            "Largest score, shifted": np.where(head.allowed, shifted, -np.inf).max(axis=1),
-        }
-    )
     alt = (
         f"Maps of the scores, as they are and shifted, on colours from {-reach:.3g} to {reach:.3g}."
     )
-    figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=scripts.SHIFTED)
-
-
-def largest(weights: np.ndarray) -> float:
-    """The largest weight in the rows of the second half: the first rows of a decoder have few
-    keys, and large weights for want of others."""
-    return float(weights[len(weights) // 2 :].max(initial=0.0))
-
-
-def evenest(capture: "Capture", reader: Reader) -> tuple[int, np.ndarray, float]:
-    """The head of the layer whose largest weight is smallest: number, weights, that weight."""
-    layer, stack = reader.selection.layer, reader.selection.stack
-    heads = [capture.head(layer, h, stack).weights for h in range(capture.heads(layer, stack))]
-    number = int(np.argmin([largest(weights) for weights in heads]))
-    return number, heads[number], largest(heads[number])
-
-
-def shifted_rows(reader: Reader) -> tuple[np.ndarray, np.ndarray, float]:
-    """Scores, the same with a constant added to each row (0 where masked), and the largest
-    difference between the weights of the two."""
-    from attnviz.heads.softmax import weigh
-
-    head = reader.head
-    size = float(np.abs(np.where(head.allowed, head.scores, 0)).max()) or 1.0
-    rng = np.random.default_rng(0)
-    shift = rng.uniform(-size, size, (len(head.scores), 1)).astype(np.float32)
-    sink = moved_sink = None
-    if head.sink_logit is not None:  # one more score of each row
-        sink, moved_sink = head.sink_logit, np.float32(head.sink_logit) + shift[:, 0]
-    plain, moved = weigh(head.scores, sink)[0], weigh(head.scores + shift, moved_sink)[0]
-    scores, shifted = (
-        np.where(head.allowed, np.where(head.allowed, head.scores, 0) + by, 0) for by in (0, shift)
-    )
-    return scores, shifted, float(np.abs(plain - moved).max())
+    script = write_call(shift_rows, "head", then=".table")
+    draw_figure("claim_shifted", heatmap(drawn, **placed), alt, table, script=script)
 
 
 ENTRY = Entry(

@@ -18,7 +18,7 @@ current, ignored, refuse, publish = _link.current, _link.ignored, _link.refuse, 
 
 def widget(name: str, value: Any, labels: Sequence[str] = ()) -> dict[str, Any]:
     """What a widget needs to show a choice and to change it: key and callback."""
-    key = state.show(f"if_{name}", value, labels)
+    key = state.set_widget(f"if_{name}", value, labels)
 
     def on_change() -> None:
         chosen = st.session_state[key]

@@ -3,24 +3,22 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from attnviz.charts.compared import compared
 from attnviz.charts.compared_panels import panels
 from attnviz.charts.panel import Panel
+from attnviz.experiments.before_after import list_changed_cells
+from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
-from dashboard.what_if import scripts as scripts
 from dashboard.what_if.experiment import MAPS
 from dashboard.what_if.link import widget
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_figure
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
     from attnviz.interventions import Intervention
-
-_MOST = 1000  # cells that a table holds
 
 
 def draw(
@@ -41,14 +39,15 @@ def draw(
         "of": of,
         "changed": True,
     }
-    first, second, difference = panels(before, after, other_query=None, colour="unit", **where).each
-    scene = difference.scene
-    table = _map_table(first, second, difference)
-    script = scripts.maps(
-        of, _MOST, *((int(s[0]), int(s[-1]) + 1) for s in (scene.rows, scene.keys))
+    *_, difference = panels(before, after, other_query=None, colour="unit", **where).each
+    rows, keys = (
+        (int(side[0]), int(side[-1]) + 1) for side in (difference.scene.rows, difference.scene.keys)
     )
+    table = list_changed_cells(before, after, of, rows=rows, keys=keys)
+    heads = f"run.baseline.head({before.layer}, {before.head}, {before.stack!r}), head"
+    script = write_call(list_changed_cells, heads, of=of, rows=rows, keys=keys)
     chart = compared(before, after, bars=False, **where)
-    figure("if_maps", chart, _map_alt(of, difference), table, change=change, script=script)
+    draw_figure("if_maps", chart, _map_alt(of, difference), table, change=change, script=script)
 
 
 def _map_alt(of: str, change: Panel) -> str:
@@ -59,27 +58,7 @@ def _map_alt(of: str, change: Panel) -> str:
         "no cell changed"
         if size == 0
         else f"the largest change is {size:+.3g}, from "
-        f"{text_place.named(scene.head.query_tokens, int(scene.rows[query]))} to "
-        f"{text_place.named(scene.head.key_tokens, int(scene.keys[key]))}"
+        f"{text_place.name_token(scene.head.query_tokens, int(scene.rows[query]))} to "
+        f"{text_place.name_token(scene.head.key_tokens, int(scene.keys[key]))}"
     )
     return f"Maps of the {of} of the head before, after, and the difference: {finding}."
-
-
-def _map_table(first: Panel, second: Panel, change: Panel) -> pd.DataFrame:
-    """The cells that changed, the largest change first."""
-    scene = change.scene
-    query, key = np.nonzero(change.shown & (change.values != 0))
-    queries, keys = (
-        text_place.labels(side) for side in (scene.head.query_tokens, scene.head.key_tokens)
-    )
-    frame = pd.DataFrame(
-        {
-            "From": [queries[q] for q in scene.rows[query]],
-            "To": [keys[k] for k in scene.keys[key]],
-            "Before": first.values[query, key].astype(np.float32),
-            "After": np.where(second.shown, second.values, 0)[query, key].astype(np.float32),
-        }
-    )
-    frame["Difference"] = frame["After"] - frame["Before"]
-    order = frame["Difference"].abs().sort_values(ascending=False, kind="stable").index
-    return frame.loc[order[:_MOST]]

@@ -107,14 +107,14 @@ def drawn(monkeypatch):
 
     watch("altair_chart")
     watch("vega_lite_chart")
-    plain = export_panel.draw
+    plain = export_panel.draw_export
 
     def draw(key, make, chosen, *, link=True):
         shown = chosen() if callable(chosen) else chosen
         views[key] = make(*shown, link="/?here" if link else "")
         plain(key, make, chosen, link=link)
 
-    monkeypatch.setattr(export_panel, "draw", draw)
+    monkeypatch.setattr(export_panel, "draw_export", draw)
     return charts, views
 
 
@@ -171,7 +171,7 @@ def check(key, view):
 
 
 def run(key, view):
-    """The script leaves a table with every column of numbers of the view, row by row."""
+    """The script leaves the table of the view: its words, and every column of its numbers."""
     names = {}
     exec(compile(view.script, key, "exec"), names)
     columns = {name: values for name, values in view.arrays.items() if name != "row_places"}
@@ -179,6 +179,10 @@ def run(key, view):
     for name, values in columns.items():
         found = names["table"][name].to_numpy(float)
         np.testing.assert_allclose(found, values.astype(float), 1e-5, 1e-7, err_msg=f"{key} {name}")
+    shown = view.table()
+    assert list(names["table"]) == list(shown), key
+    for name in set(shown) - set(columns):
+        assert names["table"][name].astype(str).tolist() == shown[name].astype(str).tolist(), key
 
 
 def test_a_second_matrix_is_exported_too(open_app, drawn):

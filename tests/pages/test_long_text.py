@@ -57,7 +57,7 @@ def test_a_jump_goes_to_a_large_weight(open_app):
     app = open_app(**LONG, query="10")
     app.selectbox(key="pick_cell").select_index(0).run()
     ask = backend.Ask("planted-circuit", LONG["text"])
-    cell = backend.overview(ask, "decoder", 1, 0, lambda share: None).cells[0]
+    cell = backend.get_overview(ask, "decoder", 1, 0, lambda share: None).cells[0]
     assert app.query_params["query"] == str(cell.query)
     assert app.number_input(key="pick_near").value == cell.key
     assert app.selectbox(key="pick_cell").value is None

@@ -248,7 +248,7 @@ def test_an_encoder_without_a_mask_is_measured_by_its_states(page):
     assert not app.error, said(app)
     assert float(metric(app, "Change of this token's last state")) >= 0
     assert not [m for m in app.metric if m.label == "KL divergence"]
-    capture = backend.capture(backend.Ask("smollm2-135m", "the cat sat"), lambda *a: None)
+    capture = backend.get_capture(backend.Ask("smollm2-135m", "the cat sat"), lambda *a: None)
     app.button(key="sweep_start").click().run()
     assert len(app.dataframe[0].value) == sum(capture.heads(la) for la in capture.layers())
 

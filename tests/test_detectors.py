@@ -9,7 +9,7 @@ from attnviz.capture import row_chunks
 from attnviz.capture.block import Block, Projection
 from attnviz.capture.result import Capture
 from attnviz.capture.row_chunks import Heads
-from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated
+from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated, thumbnails
 from attnviz.detectors.row_sums import DEALS, _dealt
 from attnviz.heads import head as head_module
 from attnviz.heads.softmax import weigh
@@ -34,6 +34,13 @@ def planted():
 @pytest.fixture(scope="module")
 def capture(planted):
     return attnviz.capture(planted, "the cat sat on the mat the cat sat on the mat")
+
+
+@pytest.fixture(scope="module")
+def sinks():
+    sizes = {"head_dim": 8, "num_key_value_heads": 2, "num_local_experts": 4}
+    model = attnviz.wrap(tiny.hf("GptOssForCausalLM", **sizes))
+    return attnviz.capture(model, input_ids=tiny.ids(12)[0])
 
 
 def by_hand(scores, words, *, causal=True, mask=None, v=None, w_o=None, special=(), padding=None):
@@ -154,6 +161,23 @@ def test_lengths_are_right_where_the_projection_leaves_directions_out():
     assert one(profile(head).values, "output_norm") == pytest.approx(3, rel=1e-5)
     nothing = by_hand(np.zeros((1, 1)), "a", v=[[3.0, 4.0]], w_o=[[0.0], [0.0]])
     assert one(profile(nothing).values, "output_norm") == pytest.approx(0, abs=1e-6)
+
+
+def test_entropy_and_focus_leave_a_sink_out(sinks):
+    """Both are of what goes to tokens: a row less its sink, made a distribution again."""
+    found = profile(sinks)
+    places = list(np.ndindex(found.values["entropy"].shape))
+    assert sum(sinks.head(*place).sink.max() > 0.5 for place in places) > 3
+    for layer, head in places:
+        shown = sinks.head(layer, head)
+        entropy, focus = [], []
+        for query, row in enumerate(shown.weights.astype(float)):
+            seen = row[row > 0] / row.sum()
+            entropy.append(-(seen * np.log(seen)).sum())
+            keys = shown.allowed[query].sum()
+            focus += [1 - entropy[-1] / np.log(keys)] if keys > 1 else []
+        assert found.values["entropy"][layer, head] == pytest.approx(np.mean(entropy), abs=1e-5)
+        assert found.values["focus"][layer, head] == pytest.approx(np.mean(focus), abs=1e-5)
 
 
 # Nulls and ceilings
@@ -444,6 +468,23 @@ def test_the_table_has_a_row_a_head(capture):
     table = profile(capture).table()
     assert list(table.columns) == ["layer", "head", *HEAD_MEASURES]
     assert table[["layer", "head"]].to_numpy().tolist() == [list(place) for place in PLANTED]
+
+
+# Small maps
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 9])
+def test_a_pixel_is_the_largest_of_its_block_however_rows_are_taken(sinks, monkeypatch, rows):
+    """12 tokens in blocks of 4: a block's rows come in several pieces, whole, or beside others."""
+    monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * rows)
+    maps = thumbnails(sinks, pixels=3)
+    assert maps.block == 4 and maps.cells.shape == (3, 4, 3, 3)
+    for layer, head, y, x in np.ndindex(maps.cells.shape):
+        shown = sinks.head(layer, head)
+        block = np.s_[4 * y : 4 * y + 4, 4 * x : 4 * x + 4]
+        seen = shown.weights[block][shown.allowed[block]]
+        expected = seen.max() if seen.size else np.nan
+        assert maps.cells[layer, head, y, x] == pytest.approx(expected, abs=1e-3, nan_ok=True)
 
 
 # Repeated random tokens

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -35,6 +36,22 @@ def test_a_right_recording_passes(calls):
     receipt = checked(calls)
     assert receipt.ok and receipt.rows_checked == 3 * 4 * 6 and receipt.projections == 3
     assert receipt.largest_error < 1e-5
+
+
+@pytest.mark.parametrize("rows", ["mixed_rows", "output_rows"])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 3e-5), ("bfloat16", 3e-2), ("float16", 5e-3)]
+)
+def test_a_number_may_be_off_by_the_tolerance_and_no_more(calls, rows, dtype, tolerance):
+    """As a part of the largest output; the model's own rounding is a thirtieth of it."""
+    numbers = getattr(calls[1], rows)
+    smallest = np.unravel_index(np.abs(numbers).argmin(), numbers.shape)
+    real, size = numbers[smallest], max(1.0, float(np.abs(numbers).max()))
+    numbers[smallest] = real + 0.95 * tolerance * size
+    assert checked(calls, dtype=dtype).ok
+    numbers[smallest] = real + 1.05 * tolerance * size
+    with pytest.raises(attnviz.CaptureFailed, match=r"layers\.1.*could not be verified"):
+        checked(calls, dtype=dtype)
 
 
 def test_missing_blocks_are_refused(calls):

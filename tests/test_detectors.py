@@ -8,9 +8,9 @@ import attnviz
 from attnviz.capture import row_chunks
 from attnviz.capture.block import Block, Projection
 from attnviz.capture.result import Capture
-from attnviz.capture.row_chunks import Heads
+from attnviz.capture.row_chunks import BlockRows
 from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated, thumbnails
-from attnviz.detectors.row_sums import DEALS, _dealt
+from attnviz.detectors.row_sums import PERMUTATIONS, permute_tokens
 from attnviz.heads import head as head_module
 from attnviz.heads.softmax import weigh
 from attnviz.interventions import Ablate, HideKeys, Permute
@@ -219,8 +219,8 @@ def test_tokens_dealt_out_anew_leave_a_habit_of_position():
     fixed = np.arange(8) == 0
     weights = weigh(np.where(np.tril(np.ones((8, 8))) > 0, scores, -np.inf).astype(np.float32))[0]
     met, total = 0, 0.0
-    for seed in range(DEALS):
-        dealt = _dealt(ids, fixed, seed)
+    for seed in range(PERMUTATIONS):
+        dealt = permute_tokens(ids, fixed, seed)
         assert dealt[0] == ids[0] and sorted(dealt) == sorted(ids)
         for i in range(8):
             keys = [j for j in range(i) if dealt[j] == dealt[i]]
@@ -338,9 +338,9 @@ def test_all_heads_at_once_are_the_heads_one_by_one(hf, monkeypatch):
     capture = attnviz.capture(model, input_ids=tiny.ids(12)[0], **more)
     monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * 5)  # five rows at a time
     for block in capture.blocks:
-        heads = Heads(block)
-        for rows in row_chunks.row_pieces(block.queries, block.heads, block.keys):
-            piece = heads.piece(list(range(block.queries))[rows])
+        heads = BlockRows(block)
+        for rows in row_chunks.split_rows(block.queries, block.heads, block.keys):
+            piece = heads.chunk(list(range(block.queries))[rows])
             end = piece.weights.shape[-1]
             for number in range(block.heads):
                 head = block.head(number)
@@ -370,7 +370,7 @@ def test_a_padded_text_and_a_what_if_come_out_the_same():
     changed = attnviz.run(model, interventions=changes, baseline=plain).capture
     for capture in (padded, changed):
         for block in capture.blocks:
-            piece = Heads(block).piece([4, 6])
+            piece = BlockRows(block).chunk([4, 6])
             for number in range(block.heads):
                 head = block.head(number)
                 end = piece.weights.shape[-1]
@@ -393,7 +393,7 @@ def test_of_a_what_if_only_the_rows_that_are_asked_for_are_weighed(monkeypatch):
         return weigh(scores, *args, **options)
 
     monkeypatch.setattr(head_module, "weigh", watch)
-    piece = Heads(block).piece([4, 5, 30])
+    piece = BlockRows(block).chunk([4, 5, 30])
     assert weighed == [2, 1] * block.heads
     monkeypatch.undo()
     for number in range(block.heads):

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from attnviz.capture.recording import hidden
+from attnviz.capture.recording import is_masked
 
 BIAS = "position bias"
 CONTENT_TO_POSITION = "content to position"
 POSITION_TO_CONTENT = "position to content"
-TURNED = {CONTENT_TO_POSITION: POSITION_TO_CONTENT, POSITION_TO_CONTENT: CONTENT_TO_POSITION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Expression:
 
     def plus(self, bias: Tensor) -> "Expression":
         """With a tensor added: a bias, a mask of very low numbers, or both at once."""
-        away = hidden(bias)
+        away = is_masked(bias)
         kept = torch.where(away, 0, bias) if bool(away.any()) else bias
         return replace(
             self,
@@ -44,11 +43,11 @@ class Expression:
             masks=(*self.masks, ~away) if bool(away.any()) else self.masks,
         )
 
-    def gathered(self, result: Tensor) -> "Expression":
+    def gather(self, result: Tensor) -> "Expression":
         """A product looked up by relative position (DeBERTa): from here on a term of its own."""
         return Expression(products=(), biases=((CONTENT_TO_POSITION, result),))
 
-    def transposed(self) -> "Expression | None":
+    def transpose(self) -> "Expression | None":
         """A term of keys by queries, turned to queries by keys."""
         if self.products or self.inner or self.masks:
             return None
@@ -68,7 +67,7 @@ class Expression:
             masks=self.masks + other.masks,
         )
 
-    def masked(self, allowed: Tensor) -> "Expression":
+    def mask(self, allowed: Tensor) -> "Expression":
         return replace(self, masks=(*self.masks, allowed))
 
     def tanh(self) -> "Expression | None":

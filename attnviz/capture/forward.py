@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from attnviz.capture import strategies
 from attnviz.capture.block import numpy
 from attnviz.capture.expected import attention_blocks, without_attention
-from attnviz.capture.inputs import Inputs, prepare
+from attnviz.capture.inputs import Inputs, prepare_inputs
 from attnviz.capture.receipt import Receipt, check
 from attnviz.capture.recording import Recording
-from attnviz.capture.refusals import by_name
+from attnviz.capture.refusals import explain_refusal
 from attnviz.capture.result import Capture
 from attnviz.errors import CaptureFailed, UnsupportedModel
 from attnviz.models.placement import input_device
@@ -55,7 +55,7 @@ def capture(
         UnsupportedModel: the model has no attention that can be shown exactly.
         CaptureFailed: it ran, and what was recorded did not check out.
     """
-    inputs = prepare(
+    inputs = prepare_inputs(
         model,
         text,
         text_pair=text_pair,
@@ -68,9 +68,9 @@ def capture(
         split_special_tokens=split_special_tokens,
     )
     try:
-        way, recording, output, receipt = _recorded(model, inputs)
+        strategy, recording, output, receipt = _record(model, inputs)
     except (UnsupportedModel, CaptureFailed) as failure:
-        raise by_name(model.hf, failure) from failure
+        raise explain_refusal(model.hf, failure) from failure
     blocks = [call.block for call in recording.calls]
     silent = without_attention(model.hf, {block.layer for block in blocks})
     return Capture(
@@ -79,7 +79,7 @@ def capture(
         receipt=receipt,
         info=model.info,
         padding=inputs.padding,
-        notes=(*inputs.notes, *way.notes, *([silent] if silent else [])),
+        notes=(*inputs.notes, *strategy.notes, *([silent] if silent else [])),
         forward=inputs.forward,
         asked={
             name: value
@@ -105,23 +105,23 @@ def _plain(ids: Any) -> list[int] | None:
     return None if ids is None else torch.as_tensor(ids).flatten().tolist()
 
 
-def _recorded(
+def _record(
     model: "LoadedModel", inputs: Inputs
-) -> tuple[strategies.Way, Recording, Any, Receipt]:
-    way = strategies.choose(model.hf, model.info.kind, inputs.forward)
-    recording, output = way.record(model.hf, model.info.kind, run, inputs.forward)
+) -> tuple[strategies.RecordingStrategy, Recording, Any, Receipt]:
+    strategy = strategies.choose_strategy(model.hf, model.info.kind, inputs.forward)
+    recording, output = strategy.record(model.hf, model.info.kind, run_forward, inputs.forward)
     receipt = check(
         recording.calls,
         expected=attention_blocks(model.hf, model.info.kind),
-        method=way.method,
+        method=strategy.method,
         dtype=model.info.dtype,
-        attention=way.attention(model.hf),
+        attention=strategy.attention(model.hf),
         lengths={side: len(tokens) for side, tokens in inputs.tokens.items()},
     )
-    return way, recording, output, receipt
+    return strategy, recording, output, receipt
 
 
-def run(hf: nn.Module, forward: Mapping[str, Any], *, gradients: bool = False) -> Any:
+def run_forward(hf: nn.Module, forward: Mapping[str, Any], *, gradients: bool = False) -> Any:
     """A forward pass. Of a decoder's logits only the last are computed: all of a long text's
     would be gigabytes."""
     names = inspect.signature(hf.forward).parameters

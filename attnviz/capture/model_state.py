@@ -60,7 +60,7 @@ def _base(hf: "Module", config: Any) -> str:
 
 
 @contextmanager
-def borrow(hf: "Module", attention: str = "{own}") -> Iterator[None]:
+def switch_model(hf: "Module", attention: str = "{own}") -> Iterator[None]:
     """Put the model in evaluation mode, and on another attention implementation if named.
 
     `attention` is the name to switch to; "{own}" in it stands for the model's own choice.

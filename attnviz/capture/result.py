@@ -37,7 +37,7 @@ class Capture:
         forward: what the model was called with.
         asked: what `attnviz.capture` was asked for: the text and the options that are not at
             their defaults, or ids; a capture with them is the same again.
-        interventions: the what-ifs that it was run with, in order; none for most.
+        interventions: the interventions that it was run with, in order; none for most.
     """
 
     blocks: list[Block]

@@ -19,7 +19,7 @@ CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class RowChunk:
     """Some rows of every head of a block. Keys that none of the rows may look at, at the end of
     the text, are left out.
 
@@ -34,7 +34,7 @@ class Piece:
     allowed: Mask
 
 
-def row_pieces(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
+def split_rows(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
     """Slices of so many rows that a piece of them stays within `ROWS` and `CELLS`; a multiple of
     `of`."""
     step = of * max(1, min(ROWS, CELLS // max(1, heads * keys)) // of)
@@ -42,12 +42,12 @@ def row_pieces(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]
         yield slice(start, min(start + step, rows))
 
 
-class Heads:
+class BlockRows:
     """All heads of a block, ready to be weighed row by row.
 
     >>> import attnviz
     >>> capture = attnviz.capture(attnviz.load("planted-circuit"), "the cat sat")
-    >>> Heads(capture.block(0)).piece([1, 3]).weights.shape
+    >>> BlockRows(capture.block(0)).chunk([1, 3]).weights.shape
     (3, 2, 4)
     """
 
@@ -155,7 +155,7 @@ class Heads:
         seen = np.flatnonzero(allowed.any(axis=(0, 1)))
         return allowed[..., : int(seen[-1]) + 1 if len(seen) else 1]
 
-    def piece(self, rows: Sequence[int], allowed: Mask | None = None) -> Piece:
+    def chunk(self, rows: Sequence[int], allowed: Mask | None = None) -> RowChunk:
         """These rows of every head; `allowed` is theirs, where it is known."""
         picked = list(rows)
         allowed = self.allowed(picked) if allowed is None else allowed
@@ -170,7 +170,7 @@ class Heads:
             score, scaling, softcap = self._rows(watched, picked, end), None, None
         score = last_stage(score, scaling=scaling, softcap=softcap, biases=biases, allowed=allowed)
         weights, _ = weigh(score, self._sink, out=score)
-        return Piece(weights, None if self._v is None else self.mix(weights), allowed)
+        return RowChunk(weights, None if self._v is None else self.mix(weights), allowed)
 
     def _dot(self, rows: list[int], end: int) -> Array:
         """(head, row, key): queries times keys, all heads that read the same keys at once."""
@@ -178,29 +178,29 @@ class Heads:
         q = self._q[:, rows].reshape(len(self._k), -1, self._q.shape[-1])
         return (q @ self._k[:, :end].swapaxes(1, 2)).reshape(self.block.heads, len(rows), end)
 
-    def _changed(self, rows: list[int], allowed: Mask) -> Piece:
-        """A what-if is applied to whole heads, for it may need every row; the rows are taken from
-        what it makes of one head after another, for all weights of a long text are gigabytes."""
+    def _changed(self, rows: list[int], allowed: Mask) -> RowChunk:
+        """An intervention is applied to whole heads, for it may need every row; one head after
+        another, because all weights of a long text are gigabytes."""
         weights, output = [], []
         for number in range(self.block.heads):
             head = self.block.head(number)
-            parts = [head.rows(int(run[0]), int(run[-1]) + 1) for run in runs(rows)]
+            parts = [head.rows(int(run[0]), int(run[-1]) + 1) for run in split_runs(rows)]
             weights.append(np.concatenate([part.weights for part in parts])[:, : allowed.shape[-1]])
             if self._v is not None:
                 output.append(np.concatenate([part.output for part in parts]))
-        return Piece(np.stack(weights), np.stack(output) if output else None, allowed)
+        return RowChunk(np.stack(weights), np.stack(output) if output else None, allowed)
 
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)
         return numpy(tensor.expand(shape)[:, rows, :end])
 
 
-def runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
+def split_runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
     """The numbers in runs that follow one another: [0, 1, 4] is [0, 1] and [4]."""
     return np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
-def attending(allowed: Mask) -> tuple[NDArray[np.int_], Array]:
+def even_weights(allowed: Mask) -> tuple[NDArray[np.int_], Array]:
     """((1 | head, row) how many keys a row may look at, (1 | head, row, key) even weights over
     them, 0 in a row that attends to nothing)."""
     counts = allowed.sum(axis=-1)

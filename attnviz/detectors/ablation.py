@@ -47,10 +47,10 @@ def effect(
     True
     """
     from attnviz.interventions import Ablate, effects
-    from attnviz.interventions.engine import compared
+    from attnviz.interventions.engine import output_to_compare
     from attnviz.interventions.run import cosine_distance, kl
 
-    before = compared(capture)
+    before = output_to_compare(capture)
     numbers = capture.layers(stack)
     most = max(capture.heads(layer, stack) for layer in numbers)
     found = np.full((max(numbers) + 1, most), np.nan, np.float32)

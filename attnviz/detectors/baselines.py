@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, attending
+from attnviz.capture.row_chunks import BlockRows, even_weights
 from attnviz.detectors.measures import Cells, HeadMeasure
 from attnviz.heads.softmax import Array, Mask
 
@@ -52,7 +52,7 @@ class Targets:
         return cls(cells.rows, real, counts, sought, cells.distance.astype(np.float32))
 
 
-class Yardstick:
+class Baselines:
     """What rows that may look at `allowed` (1 | head, row, key) can come to.
 
     Attributes:
@@ -66,7 +66,7 @@ class Yardstick:
     """
 
     def __init__(self, allowed: Mask, targets: Targets) -> None:
-        keys, self.weights = attending(allowed)
+        keys, self.weights = even_weights(allowed)
         self.attends = (keys > 0) & targets.real
         self.log_keys = np.log(np.maximum(keys, 1)).astype(np.float32)
         self.chooses = keys > 1
@@ -82,7 +82,7 @@ class Yardstick:
         known: dict[bytes, int] = {}
         self._which = [known.setdefault(one.tobytes(), len(known)) for one in places]
         single = [places[self._which.index(number)] for number in range(len(known))]
-        self._places = np.concatenate([np.empty(0, np.int_), *single])
+        self._locator = np.concatenate([np.empty(0, np.int_), *single])
         self._sizes = np.array([len(one) for one in single], np.int_)
 
     def weighed(self, weights: Array) -> Array:
@@ -90,7 +90,7 @@ class Yardstick:
         found = np.zeros((len(self._sizes), len(weights)), np.float32)
         some = self._sizes > 0
         if some.any():
-            picked = weights.reshape(len(weights), -1).take(self._places, axis=1)
+            picked = weights.reshape(len(weights), -1).take(self._locator, axis=1)
             starts = (np.cumsum(self._sizes) - self._sizes)[some]
             found[some] = np.add.reduceat(picked, starts, axis=1).T
         return found[self._which]
@@ -129,11 +129,11 @@ class Yardstick:
     def _far(self) -> Array:
         return self._targets.far[:, : self._allowed.shape[-1]]
 
-    def even_norms(self, heads: Heads) -> Array:
+    def even_norms(self, heads: BlockRows) -> Array:
         """(head, row): the length of what a head would add that spreads its rows evenly."""
         return heads.norms(heads.mix(self.weights))
 
-    def longest(self, heads: Heads) -> Array:
+    def longest(self, heads: BlockRows) -> Array:
         """(head, row): the length of the longest value that a row may look at."""
         lengths = heads.value_norms[:, None, : self._allowed.shape[-1]]
         return np.where(self._allowed, lengths, 0).max(axis=-1)

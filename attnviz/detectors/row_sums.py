@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, Piece
-from attnviz.detectors.baselines import Targets, Yardstick
+from attnviz.capture.row_chunks import BlockRows, RowChunk
+from attnviz.detectors.baselines import Baselines, Targets
 from attnviz.detectors.measures import HEAD_MEASURES, Cells
 from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
 
-Look = Callable[[Heads, NDArray[np.int_], Piece], None]
+Look = Callable[[BlockRows, NDArray[np.int_], RowChunk], None]
 """Takes the heads of a layer, the rows that are there, and the rows themselves."""
 Lengths = MutableMapping[tuple[str, int], Array]
 """By stack and layer, what tells lengths after the output projection, once it is worked out."""
-DEALS = 4
+PERMUTATIONS = 4
 """How often tokens are dealt out anew for a null; seeds 0, 1, ..."""
 _KINDS = ("values", "even", "dealt", "ceilings", "counted", "dealt_counted")
 
@@ -35,7 +35,7 @@ class _Sight:
     """
 
     allowed: Mask
-    yard: Yardstick
+    yard: Baselines
     sums: Mapping[str, NDArray]
 
 
@@ -53,7 +53,7 @@ class Sums:
         self._look = look
         blocks = [capture.block(layer, stack) for layer in capture.layers(stack)]
         self.stack = blocks[0].stack
-        self.heads = [Heads(block, lengths) for block in blocks]
+        self.heads = [BlockRows(block, lengths) for block in blocks]
         self.queries = blocks[0].queries
         self.most_heads = max(block.heads for block in blocks)
         self.query_ids = np.array([token.id for token in capture.query_tokens(stack)])
@@ -67,11 +67,11 @@ class Sums:
         self._shares = {n: m for n, m in self._measures.items() if m.target and m.high == 1}
         self.by_token = [name for name, measure in self._shares.items() if measure.by_token]
         fixed = np.array([token.special for token in capture.key_tokens(stack)])
-        deals = range(DEALS if self.by_token else 0)
-        self._ids = [_dealt(self.key_ids, fixed, seed) for seed in deals]
+        deals = range(PERMUTATIONS if self.by_token else 0)
+        self._ids = [permute_tokens(self.key_ids, fixed, seed) for seed in deals]
         shape = (len(self.names), max(b.layer for b in blocks) + 1, self.most_heads)
         self._sums = {kind: np.zeros(shape) for kind in _KINDS}
-        self._runs: dict[Heads, list[tuple[NDArray, NDArray, Mask]]] = {}
+        self._runs: dict[BlockRows, list[tuple[NDArray, NDArray, Mask]]] = {}
 
     def take(self, rows: NDArray[np.int_]) -> Iterator[None]:
         """Add these rows of every layer to the sums, a layer at a time."""
@@ -80,21 +80,21 @@ class Sums:
         known: dict[Hashable, _Sight] = {}  # layers mostly share a mask
         picked = rows.tolist()
         for heads in self.heads:
-            by = heads.block.looks
+            by = heads.block.mask_key
             if by not in known:
                 allowed = heads.allowed(picked)
                 # some models hand each layer a mask of its own that says the same
                 same = np.packbits(allowed).tobytes(), allowed.shape
                 known[by] = known[same] = known.get(same) or self._sight(allowed, targets)
             sight = known[by]
-            piece = heads.piece(picked, sight.allowed)
+            piece = heads.chunk(picked, sight.allowed)
             self._add(heads, piece, sight)
             if self._look is not None:
                 self._look(heads, rows, piece)
             yield
 
     def _sight(self, allowed: Mask, targets: Targets) -> _Sight:
-        yard = Yardstick(allowed, targets)
+        yard = Baselines(allowed, targets)
         own, total = len(self._shares), yard.attends.sum(axis=-1)
         counted = dict(zip(self._shares, yard.counted, strict=True))
         even = dict(zip(self._shares, yard.even[:own], strict=True))
@@ -112,7 +112,7 @@ class Sums:
         grids = {"counted": counted, "even": even, "ceilings": ceilings, "dealt_counted": dealt}
         return _Sight(allowed, yard, {k: self._grid(g, len(allowed)) for k, g in grids.items()})
 
-    def _add(self, heads: Heads, piece: Piece, sight: _Sight) -> None:
+    def _add(self, heads: BlockRows, piece: RowChunk, sight: _Sight) -> None:
         yard, count, own = sight.yard, heads.block.heads, len(self._shares)
         self._to(heads, sight.sums)
         found = yard.weighed(piece.weights)
@@ -130,7 +130,7 @@ class Sums:
         dealt = self._by_token(found[own:])
         self._to(heads, {"values": self._grid(values, count), "dealt": self._grid(dealt, count)})
 
-    def _add_norms(self, heads: Heads, yard: Yardstick) -> None:
+    def _add_norms(self, heads: BlockRows, yard: Baselines) -> None:
         """What output norms stand against; of rows that look at one run of keys, in the end."""
         self._norms(heads, "counted", yard.attends, yard.attends)
         if yard.runs is not None:
@@ -148,7 +148,7 @@ class Sums:
             self._norms(heads, "ceilings", heads.longest(start, stop), attends)
         self._runs.clear()
 
-    def _norms(self, heads: Heads, kind: str, rows: NDArray, counts: Mask) -> None:
+    def _norms(self, heads: BlockRows, kind: str, rows: NDArray, counts: Mask) -> None:
         self._to(heads, {kind: self._grid({"output_norm": _sum(rows, counts)}, heads.block.heads)})
 
     def _by_token(self, deals: NDArray) -> dict[str, NDArray]:
@@ -164,7 +164,7 @@ class Sums:
                 grid[number] = rows[name]
         return grid
 
-    def _to(self, heads: Heads, grids: Mapping[str, NDArray]) -> None:
+    def _to(self, heads: BlockRows, grids: Mapping[str, NDArray]) -> None:
         """Add (measure, 1 | head) sums of a layer, by kind."""
         for kind, grid in grids.items():
             self._sums[kind][:, heads.block.layer, : heads.block.heads] += grid
@@ -180,7 +180,7 @@ class Sums:
         return dict(zip(self.names, means.astype(np.float32), strict=True))
 
 
-def _dealt(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
+def permute_tokens(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
     """The ids with all but the special ones dealt out anew over their places."""
     dealt = ids.copy()
     dealt[~fixed] = np.random.default_rng(seed).permutation(ids[~fixed])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, row_pieces
+from attnviz.capture.row_chunks import BlockRows, split_rows
 from attnviz.heads.comparison import apart
 from attnviz.heads.softmax import Array
 
@@ -84,13 +84,13 @@ def alike(
     most = max(block.heads for block in blocks)
     sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))
     counted = np.zeros(sums.shape[1:])
-    own = Heads(capture.block(layer, stack)).piece(picked.tolist())
+    own = BlockRows(capture.block(layer, stack)).chunk(picked.tolist())
     mine = _whole(own.weights[head], blocks[0].keys)
     attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)
     for done, block in enumerate(blocks, start=1):
-        ready, at = Heads(block), (block.layer, slice(0, block.heads))
-        for piece in row_pieces(len(picked), block.heads, block.keys):
-            found = ready.piece(picked[piece].tolist())
+        ready, at = BlockRows(block), (block.layer, slice(0, block.heads))
+        for piece in split_rows(len(picked), block.heads, block.keys):
+            found = ready.chunk(picked[piece].tolist())
             far = apart(mine[piece], _whole(found.weights, block.keys))
             seen = found.allowed.any(axis=-1) & attends[piece] & np.isfinite(far[0])
             counted[at] += np.broadcast_to(seen, far[0].shape).sum(axis=-1)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnviz.capture.row_chunks import Heads, row_pieces
+from attnviz.capture.row_chunks import BlockRows, split_rows
 from attnviz.heads.overview import Thumbnails, block_maxima
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def thumbnails(
     shape = (max(numbers) + 1, heads, -(-queries // size), -(-keys // size))
     cells = np.full(shape, np.nan, np.float16)
     for done, block in enumerate(blocks, start=1):
-        ready = Heads(block)
+        ready = BlockRows(block)
         for rows in _pieces(queries, block.heads, keys, size):
-            piece = ready.piece(range(rows.start, rows.stop))
+            piece = ready.chunk(range(rows.start, rows.stop))
             np.copyto(piece.weights, -1, where=~piece.allowed)  # the piece is ours alone
             largest = block_maxima(piece.weights, size)
             at = rows.start // size
@@ -56,7 +56,7 @@ def thumbnails(
 
 def _pieces(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
     """Slices of rows that hold whole blocks of that size, or lie in one that is too large."""
-    for whole in row_pieces(queries, heads, keys, of=size):
+    for whole in split_rows(queries, heads, keys, of=size):
         count = whole.stop - whole.start
-        for part in row_pieces(count, heads, keys) if count <= size else [slice(0, count)]:
+        for part in split_rows(count, heads, keys) if count <= size else [slice(0, count)]:
             yield slice(whole.start + part.start, whole.start + part.stop)

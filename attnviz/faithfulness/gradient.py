@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
-from attnviz.capture.block_locator import Places
-from attnviz.capture.forward import run as run_model
+from attnviz.capture.block_locator import BlockLocator
+from attnviz.capture.forward import run_forward
 from attnviz.capture.recording import Recording
 from attnviz.capture.result import Capture
 from attnviz.heads.softmax import Array
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnviz.models import LoadedModel
 
 
-def of_weights(
+def weight_gradient(
     model: "LoadedModel",
     capture: Capture,
     layer: int,
@@ -41,15 +41,15 @@ def of_weights(
 
 
 def _gradient(model: "LoadedModel", capture: Capture, at: tuple[str, int], token_id: int) -> Array:
-    way = engine.way_of(model, capture)
-    recording = leaf_recorder(way.recorder)(Places(model.hf, capture.info.kind), at)
-    hf = engine.from_layer(model.hf, capture, at[1])
+    strategy = engine.strategy_of(model, capture)
+    recording = leaf_recorder(strategy.recorder)(BlockLocator(model.hf, capture.info.kind), at)
+    hf = engine.start_at_layer(model.hf, capture, at[1])
 
     def run(hf: nn.Module, forward: Any) -> Tensor:
-        output = run_model(hf, forward, gradients=True)
+        output = run_forward(hf, forward, gradients=True)
         return output.logits[0, logit_row(capture, output.logits), token_id]
 
-    logit = way.under(recording, hf, run, capture.forward)
+    logit = strategy.run_recorded(recording, hf, run, capture.forward)
     (gradient,) = torch.autograd.grad(logit, recording.leaf)
     return np.asarray(gradient.float().cpu().numpy())
 
@@ -65,11 +65,11 @@ def leaf_recorder(recorder: type[Recording]) -> Any:
     class Leaf(recorder):  # type: ignore[valid-type, misc]
         leaf: Tensor
 
-        def __init__(self, places: Places, at: tuple[str, int]) -> None:
-            super().__init__(places)
+        def __init__(self, locator: BlockLocator, at: tuple[str, int]) -> None:
+            super().__init__(locator)
             self._at = at
 
-        def opened(self, block: Block, mixed: Tensor) -> Tensor:
+        def open_call(self, block: Block, mixed: Tensor) -> Tensor:
             if (block.stack, block.layer) != self._at:
                 return mixed
             self.leaf = mixed.detach().clone().requires_grad_()

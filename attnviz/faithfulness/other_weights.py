@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
-from attnviz.capture.block_locator import Places
-from attnviz.capture.forward import run as run_model
+from attnviz.capture.block_locator import BlockLocator
+from attnviz.capture.forward import run_forward
 from attnviz.capture.recording import Recording
 from attnviz.errors import BadInput
-from attnviz.faithfulness.agreement import change, has_logits, place
+from attnviz.faithfulness.agreement import has_logits, locate_row, output_change
 from attnviz.faithfulness.gradient import logit_row
 from attnviz.heads.distances import js_divergence
 from attnviz.heads.head import Head
@@ -40,7 +40,7 @@ class Permutations:
     """Changes of the output under random deals of a row's weights.
 
     Attributes:
-        changes: (deal,) as `attnviz.faithfulness.agreement.change`.
+        changes: (deal,) as `attnviz.faithfulness.agreement.output_change`.
         divergences: (deal,) Jensen-Shannon divergence of the dealt row from the real one, nats.
     """
 
@@ -67,12 +67,12 @@ def permutations(
 
     `head` None deals the row in every head of the layer at once. The row is the last by default.
     """
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     deals = [Permute(layer, head, stack, query=row, seed=seed) for seed in range(count)]
     outputs = effects(model, capture, [[deal] for deal in deals], progress=progress)
     shown = capture.head(layer, head or 0, stack)
     return Permutations(
-        np.array([change(capture, output, row) for output in outputs], np.float32),
+        np.array([output_change(capture, output, row) for output in outputs], np.float32),
         np.array(
             [js_divergence(shown.weights[row], deal.apply(shown).weights[row]) for deal in deals],
             np.float32,
@@ -91,9 +91,9 @@ def flat(
 ) -> float:
     """The change of the output when the row is even over the keys it may see: the baseline of
     Wiegreffe and Pinter 2019 that needs no training."""
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     (output,) = effects(model, capture, [[Flatten(layer, head, stack, query=row)]])
-    return change(capture, output, row)
+    return output_change(capture, output, row)
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ def erasure(
     progress: Progress | None = None,
 ) -> Erasure:
     """Erase each weight of a row in turn."""
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     weights = capture.head(layer, head, stack).weights[row]
     keys = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
-    whatifs: list[list[Intervention]] = [
+    interventions: list[list[Intervention]] = [
         [HideKeys(layer, head, stack, keys=(key,), queries=(row,))] for key in keys
     ]
-    outputs = effects(model, capture, whatifs, progress=progress)
-    changes = np.array([change(capture, output, row) for output in outputs], np.float32)
+    outputs = effects(model, capture, interventions, progress=progress)
+    changes = np.array([output_change(capture, output, row) for output in outputs], np.float32)
     return Erasure(keys, weights[keys], changes)
 
 
@@ -185,7 +185,7 @@ def adversary(
     Raises:
         BadInput: the model predicts no tokens.
     """
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     if not has_logits(capture):
         raise BadInput(
             what="This model predicts no tokens.",
@@ -215,10 +215,10 @@ class _Search:
         self.real = torch.from_numpy(shown.weights[row].copy())
         self.mass = self.real.sum()  # a sink keeps its share
         self.values = torch.from_numpy(np.array(shown.v))
-        logits = engine.answer(capture)[-1]
+        logits = engine.model_output(capture)[-1]
         self.before = torch.softmax(torch.from_numpy(logits.copy()), -1)
         one = (HideKeys(shown.layer, shown.head, shown.stack, keys=(0,), queries=(row,)),)
-        self.first, _ = engine.extent(model, capture, one) if row else (0, 0)
+        self.first, _ = engine.find_start(model, capture, one) if row else (0, 0)
 
     def descend(self, start: Tensor, allowed: float, steps: int) -> Any:
         """Each step's candidate, in turn."""
@@ -237,24 +237,24 @@ class _Search:
             optimiser.step()
 
     def _logits(self, weights: Tensor) -> Tensor:
-        way = engine.way_of(self.model, self.capture)
+        strategy = engine.strategy_of(self.model, self.capture)
         layer = self.shown.layer
-        recording = _put_recorder(way.recorder)(
-            Places(self.model.hf, self.capture.info.kind),
+        recording = _put_recorder(strategy.recorder)(
+            BlockLocator(self.model.hf, self.capture.info.kind),
             (self.shown.stack, layer, self.shown.head, self.row - self.first),
             weights @ self.values,
             self.first,
         )
-        hf = engine.from_layer(self.model.hf, self.capture, layer, self.first)
+        hf = engine.start_at_layer(self.model.hf, self.capture, layer, self.first)
         forward = self.capture.forward
         if self.first:
             forward = later_positions(self.model.hf, self.capture, self.first, 1)
 
         def run(hf: nn.Module, forward: Any) -> Tensor:
-            logits = run_model(hf, forward, gradients=True).logits
+            logits = run_forward(hf, forward, gradients=True).logits
             return logits[0, logit_row(self.capture, logits)].float()
 
-        return way.under(recording, hf, run, forward)
+        return strategy.run_recorded(recording, hf, run, forward)
 
 
 def _js(p: Tensor, q: Tensor) -> Tensor:
@@ -270,11 +270,11 @@ def _put_recorder(recorder: type[Recording]) -> Any:
     """A recorder that puts a given vector in the place of one head's output at one row."""
 
     class Put(recorder):  # type: ignore[valid-type, misc]
-        def __init__(self, places: Places, at: Any, output: Tensor, offset: int) -> None:
-            super().__init__(places, offset=offset)
+        def __init__(self, locator: BlockLocator, at: Any, output: Tensor, offset: int) -> None:
+            super().__init__(locator, offset=offset)
             self._at, self._output = at, output
 
-        def opened(self, block: Block, mixed: Tensor) -> Tensor:
+        def open_call(self, block: Block, mixed: Tensor) -> Tensor:
             stack, layer, head, row = self._at
             if (block.stack, block.layer) != (stack, layer):
                 return mixed

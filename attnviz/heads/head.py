@@ -48,10 +48,10 @@ class Head:
         w_o: (d_v, d_model), this head's slice of the output projection; None where something
             stands between the head's output and the projection.
         padding: (key,) bool, True where the key is padding.
-        removed: (query, key) bool, True where a what-if took the cell out.
-        replaced: (query, key) weights that a what-if put in the place of softmax's; rows of NaN
-            are left as they are.
-        instead: (query, d_v) what a what-if puts out in the place of weights x values.
+        removed: (query, key) bool, True where an intervention took the cell out.
+        replaced: (query, key) weights that an intervention put in the place of softmax's; NaN in
+            rows that are left as they are.
+        instead: (query, d_v) what an intervention puts out in the place of weights x values.
         first: the position of row 0 in the text, where only some rows are held; see `rows`.
         whole: the head that the rows are of, where only some are held.
 

@@ -1,4 +1,4 @@
-"""The kinds of what-if. Each is data, and says what becomes of a head.
+"""The kinds of intervention. Each is data, and says what becomes of a head.
 
 The same code makes the picture of a changed head and the changed head's output in the run: an
 intervention takes a `Head` and gives back the `Head` it becomes.

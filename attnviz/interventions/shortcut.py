@@ -1,4 +1,4 @@
-"""Shortcuts: run only what a what-if can change, and take the rest from the baseline.
+"""Shortcuts: run only what interventions can change, and take the rest from the baseline.
 
 Two shortcuts, each tried against the baseline once a model and used only where it agrees:
 - later layers: a shadow of the model, sharing every parameter, whose first layers hand on the
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer
 
-from attnviz.capture.forward import run
-from attnviz.capture.model_state import borrow
+from attnviz.capture.forward import run_forward
+from attnviz.capture.model_state import switch_model
 from attnviz.capture.result import Capture
 from attnviz.models.placement import is_spread
 
@@ -122,9 +122,9 @@ def layer_outputs(hf: nn.Module, baseline: Capture, path: str, first: int = 0) -
     def kept(number: int, original: nn.Module) -> nn.Module:
         return _Keeper(original, number, outputs)
 
-    with borrow(hf):
+    with switch_model(hf):
         forward = later_positions(hf, baseline, first, 1) if first else baseline.forward
-        run(_with_layers(hf, path, kept), forward)
+        run_forward(_with_layers(hf, path, kept), forward)
     return [outputs[number] for number in sorted(outputs)]
 
 

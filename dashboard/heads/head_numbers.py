@@ -150,7 +150,7 @@ class Measured:
 
     def _surveyed(self, survey: "Survey", name: str) -> Numbers:
         from attnviz.detectors import HEAD_MEASURES
-        from attnviz.detectors.profiles import beyond_half, risen
+        from attnviz.detectors.profiles import find_beyond_half, measure_rise
 
         measure = HEAD_MEASURES[name]
         shape = self.text.values["entropy"].shape
@@ -169,7 +169,7 @@ class Measured:
             null,
             ceiling,
             measure.falls,
-            beyond_half(risen(values, null, ceiling, falls=measure.falls)),
+            find_beyond_half(measure_rise(values, null, ceiling, falls=measure.falls)),
             f"{most:,} rows of {survey.texts:,} texts count.",
         )
 

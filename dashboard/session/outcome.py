@@ -103,7 +103,7 @@ def run(
     """The what-if, run now."""
     import attnviz
     from attnviz.interventions import Ablate, effects
-    from attnviz.interventions.engine import answer
+    from attnviz.interventions.engine import model_output
 
     started = time.perf_counter()
     layers = [] if selection.layer is None else [selection.layer]
@@ -117,7 +117,7 @@ def run(
         after=replace(found.capture, blocks=[block]),
         total_variation=found.total_variation,
         kl=found.kl,
-        moved=moved(capture, answer(found.capture), selection.query),
+        moved=moved(capture, model_output(found.capture), selection.query),
         whole_head=moved(capture, without, selection.query),
         tokens=likeliest(model, capture.logits, [found.logits]),
         state_change=found.state_change,
@@ -135,19 +135,19 @@ NOTHING_OUT = (
 
 def puts_out(capture: "Capture") -> bool:
     """Whether the model puts out anything on this text that two runs can be compared by."""
-    from attnviz.interventions.engine import answer
+    from attnviz.interventions.engine import model_output
 
-    return answer(capture).size > 0
+    return model_output(capture).size > 0
 
 
 def moved(capture: "Capture", output: Any, query: int) -> float:
-    """How far an output is from the baseline's, as `attnviz.faithfulness.agreement.change`; NaN
-    where nothing is put out."""
-    from attnviz.faithfulness.agreement import change
+    """How far an output is from the baseline's, as by
+    `attnviz.faithfulness.agreement.output_change`; NaN where nothing is put out."""
+    from attnviz.faithfulness.agreement import output_change
 
     if not puts_out(capture):
         return float("nan")
-    return change(capture, output, query)
+    return output_change(capture, output, query)
 
 
 def likeliest(model: "LoadedModel", before: Any, others: list[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ import transformers
 import attnviz
 from attnviz.capture import strategies
 from attnviz.capture.config_fields import refuse_unknown
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from tests import tiny
 from tests.sweep.configs import config_of, rows
 
@@ -108,9 +108,9 @@ def twisted(monkeypatch):
 
 
 def test_an_unknown_argument_of_the_call_is_refused_by_name(twisted):
-    read = strategies.WAYS[0]
+    read = strategies.STRATEGIES[0]
     with pytest.raises(attnviz.UnsupportedModel, match=r"layers\.1.*attention_twist"):
-        read.record(twisted, "decoder", run, {"input_ids": tiny.ids(6)})
+        read.record(twisted, "decoder", run_forward, {"input_ids": tiny.ids(6)})
 
 
 def test_where_arguments_cannot_be_read_the_scores_themselves_are_watched(twisted):

@@ -8,7 +8,7 @@ import torch
 
 import attnviz
 from attnviz.capture import strategies
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from attnviz.capture.receipt import check
 from attnviz.capture.recording import rows_to_check
 from tests import tiny
@@ -18,7 +18,11 @@ from tests import tiny
 def calls():
     """The calls of a capture whose check is still to come."""
     model = tiny.hf("LlamaForCausalLM", num_key_value_heads=2)
-    return strategies.WAYS[0].record(model, "decoder", run, {"input_ids": tiny.ids(6)})[0].calls
+    return (
+        strategies.STRATEGIES[0]
+        .record(model, "decoder", run_forward, {"input_ids": tiny.ids(6)})[0]
+        .calls
+    )
 
 
 def checked(calls, **changes):

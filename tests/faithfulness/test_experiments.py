@@ -10,7 +10,7 @@ import torch
 import attnviz
 from attnviz.faithfulness import adversary, agreement, erasure, flat, permutations, spearman
 from attnviz.faithfulness.agreement import MEASURED, SAID, Agreement
-from attnviz.faithfulness.gradient import of_weights
+from attnviz.faithfulness.gradient import weight_gradient
 from attnviz.interventions import HideKeys, SetWeights
 from tests import tiny
 from tests.planted_heads import PLANTED
@@ -36,7 +36,7 @@ def test_the_gradient_is_the_slope_of_the_logit(llama):
     model, cap = llama
     token = int(cap.logits[-1].argmax())
     for layer, head in ((0, 1), (1, 3), (2, 0)):
-        slope = of_weights(model, cap, layer, head, 8, token)
+        slope = weight_gradient(model, cap, layer, head, 8, token)
         weights = cap.head(layer, head).weights[8]
         step = np.zeros(9)
         step[2], step[5] = 1e-2, -1e-2
@@ -57,7 +57,7 @@ def test_the_gradient_is_the_slope_of_the_logit(llama):
 
 def test_gradients_leave_nothing_on_the_model(llama):
     model, cap = llama
-    of_weights(model, cap, 1, 0, 8, 3)
+    weight_gradient(model, cap, 1, 0, 8, 3)
     assert all(parameter.grad is None for parameter in model.hf.parameters())
     assert torch.is_grad_enabled()
 
@@ -185,7 +185,7 @@ def test_gradients_and_adversaries_of_every_stack_are_those_of_real_runs(name, s
     cap = attnviz.capture(model, input_ids=[5, 6, 7, 8], decoder_input_ids=[2, 9, 10])
     head, row = cap.head(1, 0, stack), 2
     weights, token = head.weights[row], int(cap.logits[-1].argmax())
-    slope = of_weights(model, cap, 1, 0, row, token, stack=stack)
+    slope = weight_gradient(model, cap, 1, 0, row, token, stack=stack)
     order = np.argsort(weights)
     step = np.zeros(len(weights))
     step[order[-1]], step[order[0]] = -1e-3, 1e-3

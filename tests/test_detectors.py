@@ -10,6 +10,7 @@ from attnviz.capture.block import Block, Projection
 from attnviz.capture.result import Capture
 from attnviz.capture.row_chunks import BlockRows
 from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated, thumbnails
+from attnviz.detectors.measures import HeadMeasure, RowNumbers
 from attnviz.detectors.row_sums import PERMUTATIONS, permute_tokens
 from attnviz.heads import head as head_module
 from attnviz.heads.softmax import weigh
@@ -226,7 +227,7 @@ def test_tokens_dealt_out_anew_leave_a_habit_of_position():
             keys = [j for j in range(i) if dealt[j] == dealt[i]]
             met, total = met + bool(keys), total + sum(weights[i, j] for j in keys)
     assert one(found.values, "duplicate_token") == pytest.approx(1, abs=1e-6)
-    assert one(found.dealt, "duplicate_token") == pytest.approx(total / met, abs=1e-5)
+    assert one(found.permuted, "duplicate_token") == pytest.approx(total / met, abs=1e-5)
     assert float(found.null("duplicate_token")[0, 0]) == pytest.approx(
         max(total / met, one(found.even, "duplicate_token")), abs=1e-5
     )
@@ -449,6 +450,47 @@ def test_the_rows_looked_at_are_spread_over_the_text():
     scores[:50, 0], scores[50:, 0] = 60, -60  # on the first token, then never
     head = by_hand(scores, [str(n) for n in range(101)])
     assert head_grid(head, "first_token", rows=21)[0, 0] == pytest.approx(9 / 20, abs=1e-5)
+
+
+def test_a_measure_of_any_kind_is_one_entry(sinks, monkeypatch):
+    """One of a row's weights, whose baselines all layers with one mask share; and one of what a
+    row adds, whose baselines are each layer's own."""
+    about = ("Title", "Definition.", "unit", "Ceiling.", "Null.", "several")
+    largest = RowNumbers(
+        values=lambda rows: rows.chunk.weights.max(axis=-1),
+        even=lambda base, heads: base.weights.max(axis=-1),
+        ceiling=lambda base, heads: 1.0,
+    )
+    added = RowNumbers(
+        values=lambda rows: (
+            rows.base.largest(rows.heads.value_norms) - rows.heads.norms(rows.output)
+        ),
+        even=lambda base, heads: base.largest(heads.value_norms) / 2,
+        ceiling=lambda base, heads: base.largest(heads.value_norms),
+        by_layer=True,
+    )
+    monkeypatch.setitem(HEAD_MEASURES, "largest", HeadMeasure(*about, numbers=largest))
+    monkeypatch.setitem(HEAD_MEASURES, "added", HeadMeasure(*about, numbers=added, high=None))
+    monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * 5)  # five rows at a time
+    found = profile(sinks, measures=["largest", "added", "entropy"])
+    assert list(found.values) == ["entropy", "largest", "added"]
+    for place in np.ndindex(found.values["largest"].shape):
+        shown = sinks.head(*place)
+        rows = shown.allowed.sum(axis=1) > 1
+        keys = shown.allowed.sum(axis=1)[rows]
+        lengths = np.linalg.norm(shown.v @ shown.w_o, axis=1)
+        longest = np.where(shown.allowed, lengths, 0).max(axis=1)[rows]
+        own = np.linalg.norm(shown.output @ shown.w_o, axis=1)[rows]
+        expected = {
+            "largest": (shown.weights.max(axis=1)[rows], 1 / keys, np.ones(len(keys))),
+            "added": (longest - own, longest / 2, longest),
+        }
+        for name, numbers in expected.items():
+            grids = (found.values, found.even, found.ceilings)
+            for grid, number in zip(grids, numbers, strict=True):
+                assert grid[name][place] == pytest.approx(number.mean(), rel=1e-4)
+            assert found.counted[name][place] == rows.sum()
+    assert not np.isnan(found.rise("largest")).any()
 
 
 def test_progress_ends_at_its_total_and_some_measures_are_fewer(capture):

@@ -36,7 +36,7 @@ class HeadProfile:
         stack: "decoder", "encoder" or "cross".
         values: the measures.
         even: the same of a head that spreads each row evenly over the keys it may look at.
-        dealt: the same with the head's own weights and the tokens permuted over their positions,
+        permuted: the same with the head's own weights and the tokens permuted over their positions,
             mean over `PERMUTATIONS` of them; of measures that go by token.
         ceilings: the largest number possible on this text.
         counted: how many query rows count.
@@ -45,17 +45,17 @@ class HeadProfile:
     stack: str
     values: Grids
     even: Grids
-    dealt: Grids
+    permuted: Grids
     ceilings: Grids
     counted: Grids
 
     def null(self, name: str) -> NDArray[np.floating]:
         """(layer, head): what a measure is to be held against, the larger of its nulls."""
-        if name not in self.dealt:
+        if name not in self.permuted:
             return self.even[name]
-        return np.fmax(self.even[name], self.dealt[name])
+        return np.fmax(self.even[name], self.permuted[name])
 
-    def risen(self, name: str) -> NDArray[np.floating]:
+    def rise(self, name: str) -> NDArray[np.floating]:
         """(layer, head): how far a head is on the way from the null, 0, to the ceiling, 1; below 0
         under the null. For entropy, from even attention, 0, down to all on one key, 1."""
         falls = HEAD_MEASURES[name].falls
@@ -64,7 +64,7 @@ class HeadProfile:
     def found(self, name: str) -> list[tuple[int, int]]:
         """The (layer, head) that are more than half way from the null to the ceiling, the
         farthest first: those that a measure may be said to have found."""
-        return find_beyond_half(self.risen(name))
+        return find_beyond_half(self.rise(name))
 
     def table(self) -> "pd.DataFrame":
         """A row a head: layer, head, then every measure."""
@@ -136,12 +136,12 @@ def profile(
         if progress:
             progress(done, len(pieces) * len(sums.heads))
     sums.finish()
-    dealt = sums.means("dealt", "dealt_counted")
+    permuted = sums.means("permuted", "permuted_counted")
     return HeadProfile(
         stack=sums.stack,
         values=sums.means("values"),
         even=sums.means("even"),
-        dealt={name: dealt[name] for name in sums.by_token},
+        permuted={name: permuted[name] for name in sums.by_token},
         ceilings=sums.means("ceilings"),
         counted=sums.grids("counted"),
     )

@@ -76,9 +76,8 @@ def alike(
     >>> alike(capture, 0, 2).order[0]  # the other head that spreads its weights evenly
     (1, 2)
     """
-    one = capture.head(layer, head, stack)
-    padding = capture.padding.get("decoder" if one.stack == "cross" else one.stack)
-    real = np.arange(len(one.allowed)) if padding is None else np.flatnonzero(~padding)
+    capture.head(layer, head, stack)  # refuses one that is not there
+    real = np.flatnonzero(~capture.query_padding(stack))
     picked = real[np.linspace(0, len(real) - 1, min(rows, len(real))).round().astype(int)]
     blocks = [capture.block(number, stack) for number in capture.layers(stack)]
     most = max(block.heads for block in blocks)

@@ -72,7 +72,9 @@ class Part:
         """Count one text in."""
         for stack, profile in found.profiles.items():
             if stack not in self.statistics:
-                self.statistics[stack] = Statistics.empty(*profile.values["focus"].shape)
+                self.statistics[stack] = Statistics.empty(
+                    *next(iter(profile.values.values())).shape
+                )
             self.statistics[stack].take(profile)
         self._add_examples(found.examples)
         self.texts += 1

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
+from attnviz.heads.row_slices import row_slices
 from attnviz.heads.softmax import Array, Mask, last_stage, weigh
 
 ROWS = 128
@@ -37,9 +38,7 @@ class RowChunk:
 def split_rows(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
     """Slices of so many rows that a piece of them stays within `ROWS` and `CELLS`; a multiple of
     `of`."""
-    step = of * max(1, min(ROWS, CELLS // max(1, heads * keys)) // of)
-    for start in range(0, rows, step):
-        yield slice(start, min(start + step, rows))
+    return row_slices(rows, heads * keys, CELLS, multiple=of, most=ROWS)
 
 
 class BlockRows:

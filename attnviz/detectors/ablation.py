@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnviz.heads.distances import cosine_distance, logit_kl
 from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def effect(
     """
     from attnviz.interventions import Ablate, effects
     from attnviz.interventions.engine import output_to_compare
-    from attnviz.interventions.run import cosine_distance, kl
 
     before = output_to_compare(capture)
     numbers = capture.layers(stack)
@@ -71,7 +71,7 @@ def effect(
         )
         for head, output in zip(heads, outputs, strict=True):
             if capture.logits is not None and len(capture.logits):
-                found[layer, head] = kl(before, output)
+                found[layer, head] = logit_kl(before, output)
             else:
                 found[layer, head] = cosine_distance(before, output)[min(at, len(output) - 1)]
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture.row_chunks import BlockRows, split_rows
-from attnviz.heads.comparison import apart
+from attnviz.heads.distances import row_divergences
 from attnviz.heads.softmax import Array
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def alike(
 ) -> Alike:
     """How far every head of a stack is from one of them on this text, by its weights.
 
-    A row of weights is a distribution over the keys, a sink's share being one more place; two rows
-    are as far apart as `attnviz.heads.comparison.apart` says. At most `rows` query rows are looked
-    at, evenly spread over the text, padding left out.
+    A row of weights is a distribution over the keys, a sink's share being one more place; rows are
+    compared by `attnviz.heads.distances.row_divergences`. At most `rows` query rows are looked at,
+    evenly spread over the text, padding left out.
 
     Raises:
         BadInput: no such stack, layer or head.
@@ -90,7 +90,7 @@ def alike(
         ready, at = BlockRows(block), (block.layer, slice(0, block.heads))
         for piece in split_rows(len(picked), block.heads, block.keys):
             found = ready.chunk(picked[piece].tolist())
-            far = apart(mine[piece], _whole(found.weights, block.keys))
+            far = row_divergences(mine[piece], _whole(found.weights, block.keys))
             seen = found.allowed.any(axis=-1) & attends[piece] & np.isfinite(far[0])
             counted[at] += np.broadcast_to(seen, far[0].shape).sum(axis=-1)
             sums[0][at] += np.where(seen, far[0], 0).sum(axis=-1)

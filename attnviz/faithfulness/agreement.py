@@ -10,12 +10,11 @@ import numpy as np
 from attnviz.errors import BadInput, UnsupportedModel
 from attnviz.faithfulness.gradient import weight_gradient
 from attnviz.faithfulness.logit_attribution import DirectPath, direct_path, refuse_indirect
-from attnviz.heads.distances import kendall, softmax, spearman, total_variation
+from attnviz.heads.distances import cosine_distance, kendall, logit_variation, spearman
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import HideKeys, Intervention, ZeroValue, effects
 from attnviz.interventions.engine import model_output, output_to_compare
-from attnviz.interventions.run import cosine_distance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +174,7 @@ def output_change(capture: "Capture", output: Array, query: int) -> float:
     whose last stands for a query beyond them."""
     before = output_to_compare(capture)
     if has_logits(capture):
-        return total_variation(softmax(before[-1]), softmax(output[-1]))
+        return logit_variation(before, output)
     return float(cosine_distance(before, output)[min(query, len(before) - 1)])
 
 

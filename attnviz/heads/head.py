@@ -1,7 +1,7 @@
 """Head: the scores, the mask and the weights of one attention head on one text."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from attnviz.heads.masks import (
     WINDOW,
     looks_ahead,
 )
+from attnviz.heads.row_slices import row_slices
 from attnviz.heads.softmax import Array, Mask, later_stages, score_stages, weigh
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
     from attnviz.tokens import Token
 
-_CELLS = 2**22  # weights that an output is worked out from at a time: 16 MB
+CELLS = 2**21
+"""Cells of a head that are worked out at a time, where not all are needed at once: 8 MB a stage."""
+OUTPUT_CELLS = 2**22
+"""The same, where only weights are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,14 +193,10 @@ class Head:
             return _frozen(self.instead)
         if self.v is None:
             raise BadInput(what="This head has no values.", todo="Give v.")
-        queries, keys = self.allowed.shape
-        step = max(1, _CELLS // max(1, keys))
-        if queries <= step or "_softmax" in self.__dict__:
+        if "_softmax" in self.__dict__:
             return _frozen(self.weights @ self.v)
-        # of a long text, all weights at once would be hundreds of megabytes
-        end = self.first + queries
-        parts = [self.rows(at, min(at + step, end)) for at in range(self.first, end, step)]
-        return _frozen(np.concatenate([part.weights @ self.v for part in parts]))
+        parts = [part.weights @ self.v for part in self.in_rows(OUTPUT_CELLS)]
+        return _frozen(np.concatenate(parts) if len(parts) > 1 else parts[0])
 
     @property
     def attends(self) -> Mask:
@@ -298,6 +298,14 @@ class Head:
                 shape = self.allowed.shape
                 cut[name] = {k: np.broadcast_to(a, shape)[start:stop] for k, a in arrays.items()}
         return replace(self, **cut, first=self.first + start, whole=self.whole or self)
+
+    def in_rows(self, cells: int | None = None, *, multiple: int = 1) -> "Iterator[Head]":
+        """This head some rows at a time, see `rows`: at most so many cells each, `CELLS` by
+        default, and a multiple of so many rows. Itself, where it is no larger."""
+        queries, keys = self.allowed.shape
+        for part in row_slices(queries, keys, cells or CELLS, multiple=multiple):
+            whole = part == slice(0, queries)
+            yield self if whole else self.rows(self.first + part.start, self.first + part.stop)
 
     def _query(self, query: int) -> int:
         end = self.first + self.allowed.shape[0]

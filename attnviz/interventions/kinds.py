@@ -6,7 +6,6 @@ intervention takes a `Head` and gives back the `Head` it becomes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from attnviz.errors import BadInput
 from attnviz.heads.head import Head
 from attnviz.heads.intervention import BlockShape, Intervention
 from attnviz.heads.softmax import Array, Mask
-
-_CELLS = 2**21  # weights of a head worked out at a time
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ class Permute(Intervention):
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         rows, asked = {}, None if self.query is None else [self.query]
-        for local, weights, _ in _weighed(head, _rows(len(head.allowed), asked, offset)):
+        for local, weights, _ in _weigh_rows(head, _rows(len(head.allowed), asked, offset)):
             rng = np.random.default_rng([self.seed, local + offset, head.head])
             row, seen = weights.copy(), np.flatnonzero(head.allowed[local])
             row[seen] = row[rng.permutation(seen)]
@@ -180,7 +177,7 @@ class Flatten(Intervention):
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         rows, asked = {}, None if self.query is None else [self.query]
-        for local, _, sink in _weighed(head, _rows(len(head.allowed), asked, offset)):
+        for local, _, sink in _weigh_rows(head, _rows(len(head.allowed), asked, offset)):
             seen = head.allowed[local]
             share = (1 - sink) / max(int(seen.sum()), 1)
             rows[local] = np.where(seen, np.float32(share), np.float32(0))
@@ -282,15 +279,13 @@ def _size(head: Head) -> tuple[int, int]:
     return queries, keys
 
 
-def _weighed(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:
+def _weigh_rows(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:
     """(row, its weights, its sink); a head of a long text is weighed some rows at a time."""
-    queries, keys = _size(head)
-    step = max(1, _CELLS // max(1, keys))
-    for start, same in groupby(rows, key=lambda row: row // step * step):
-        ends = (head.first + start, head.first + min(start + step, queries))
-        part, first = (head, 0) if queries <= step else (head.rows(*ends), start)
-        for row in same:
-            yield row, part.weights[row - first], part.sink[row - first]
+    for part in head.in_rows():
+        start = part.first - head.first
+        for row in rows:
+            if start <= row < start + len(part.allowed):
+                yield row, part.weights[row - start], part.sink[row - start]
 
 
 def _with_rows(head: Head, rows: dict[int, Array]) -> Head:

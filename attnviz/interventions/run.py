@@ -16,6 +16,7 @@ from attnviz.capture.receipt import verify
 from attnviz.capture.recording import Call
 from attnviz.capture.result import Capture
 from attnviz.errors import BadInput
+from attnviz.heads.distances import cosine_distance, logit_kl, logit_variation
 from attnviz.heads.softmax import Array
 from attnviz.interventions import engine
 from attnviz.interventions.kinds import Intervention
@@ -51,12 +52,12 @@ class Run:
     def kl(self) -> float:
         """KL(without || with) of the output distribution at the last position kept, in nats, 0 or
         more; NaN for a model without a language-modelling head."""
-        return kl(self.baseline.logits, self.capture.logits)
+        return logit_kl(self.baseline.logits, self.capture.logits)
 
     @cached_property
     def total_variation(self) -> float:
         """Half the summed change of the output distribution at the last position kept, 0 to 1."""
-        return total_variation(self.baseline.logits, self.capture.logits)
+        return logit_variation(self.baseline.logits, self.capture.logits)
 
     @cached_property
     def state_change(self) -> Array:
@@ -162,31 +163,3 @@ def _merge_blocks(before: Sequence[Block], calls: Sequence[Call], first: int) ->
             found = replace(block, q=q, k=found.k, v=found.v, interventions=found.interventions)
         blocks.append(block if found is None else found)
     return blocks
-
-
-def _distribution(logits: Array) -> Array:
-    row = logits[-1].astype(np.float64)
-    row = np.exp(row - row.max())
-    return row / row.sum()
-
-
-def kl(before: Array | None, after: Array | None) -> float:
-    """KL(before || after) of two softmaxed logit rows (the last of each), in nats."""
-    if before is None or after is None or not len(before):
-        return float("nan")
-    p, q = _distribution(before), _distribution(after)
-    seen = p > 0
-    return float(max(0.0, (p[seen] * np.log(p[seen] / np.maximum(q[seen], 1e-300))).sum()))
-
-
-def total_variation(before: Array | None, after: Array | None) -> float:
-    """Half the summed absolute difference of two softmaxed logit rows, 0 to 1."""
-    if before is None or after is None or not len(before):
-        return float("nan")
-    return float(np.abs(_distribution(before) - _distribution(after)).sum() / 2)
-
-
-def cosine_distance(before: Array, after: Array) -> Array:
-    """(position,) 1 minus the cosine between rows, 0 to 2."""
-    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    return 1 - (before * after).sum(axis=1) / np.maximum(lengths, 1e-12)

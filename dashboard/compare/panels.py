@@ -244,8 +244,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _most(side: Side) -> list[str]:
-    from attnviz.heads.comparison import in_parts
-
     def most(row: Any, seen: bool) -> str:
         if not seen:
             return "nothing"
@@ -255,7 +253,7 @@ def _most(side: Side) -> list[str]:
 
     return [
         most(row, seen)
-        for (part,) in in_parts(side.head)
+        for part in side.head.in_rows()
         for row, seen in zip(part.weights, part.attends, strict=True)
     ]
 

@@ -21,7 +21,6 @@ from attnviz.interventions import (
     ZeroValue,
     effects,
     engine,
-    kinds,
     shortcut,
 )
 from tests import tiny
@@ -259,12 +258,14 @@ def test_places_that_are_not_there_are_refused_before_anything_runs():
 
 def test_changes_of_the_output_distribution_by_hand():
     """Total variation of (.5, .5) and (.9, .1) is .4."""
-    from attnviz.interventions.run import kl, total_variation
+    from attnviz.heads.distances import logit_kl, logit_variation
 
     before, after = np.log([[0.5, 0.5]]), np.log([[0.9, 0.1]])
-    assert total_variation(before, after) == pytest.approx(0.4)
-    assert kl(before, after) == pytest.approx(0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1))
-    assert kl(before, before) == 0
+    assert logit_variation(before, after) == pytest.approx(0.4)
+    assert logit_kl(before, after) == pytest.approx(
+        0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
+    )
+    assert logit_kl(before, before) == 0
 
 
 ALL_AT_ONCE = {
@@ -381,8 +382,8 @@ def test_rows_of_a_long_text_are_dealt_and_evened_some_at_a_time(monkeypatch):
     head = attnviz.capture(loaded, input_ids=tiny.ids(10)).head(1, 0)
     changes = [Permute(1, 0), Permute(1, 0, query=7), Flatten(1, 0), Ablate(1, 0, how="mean")]
     whole = [change.apply(head) for change in changes]
-    monkeypatch.setattr(kinds, "_CELLS", 3 * 10)
-    monkeypatch.setattr(head_module, "_CELLS", 3 * 10)
+    monkeypatch.setattr(head_module, "CELLS", 3 * 10)
+    monkeypatch.setattr(head_module, "OUTPUT_CELLS", 3 * 10)
     for change, expected in zip(changes, whole, strict=True):
         found = change.apply(replace(head))
         np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attnviz.capture import strategies
 from attnviz.capture.block import numpy
+from attnviz.capture.config_fields import note_unknown
 from attnviz.capture.expected import attention_blocks, without_attention
 from attnviz.capture.inputs import Inputs, prepare_inputs
 from attnviz.capture.receipt import Receipt, check
@@ -73,13 +74,14 @@ def capture(
         raise explain_refusal(model.hf, failure) from failure
     blocks = [call.block for call in recording.calls]
     silent = without_attention(model.hf, {block.layer for block in blocks})
+    about_model = [note for note in (silent, note_unknown(model.hf.config)) if note]
     return Capture(
         blocks=blocks,
         tokens=inputs.tokens,
         receipt=receipt,
         info=model.info,
         padding=inputs.padding,
-        notes=(*inputs.notes, *strategy.notes, *([silent] if silent else [])),
+        notes=(*inputs.notes, *strategy.notes, *about_model),
         forward=inputs.forward,
         asked={
             name: value

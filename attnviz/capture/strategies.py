@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from attnviz.capture import interface
 from attnviz.capture.block_locator import BlockLocator
-from attnviz.capture.config_fields import refuse_unknown
+from attnviz.capture.config_fields import refuse_ignored
 from attnviz.capture.expected import attention_blocks, refuse_without_attention
 from attnviz.capture.model_state import PREFIX, attention_of, switch_model
 from attnviz.capture.recording import Recording
@@ -90,7 +90,7 @@ def choose_strategy(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> 
 
 def _try_all(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> RecordingStrategy:
     refuse_without_attention(hf)
-    refuse_unknown(hf.config)
+    refuse_ignored(hf.config)
     few = {name: value[:, :PROBE_TOKENS] for name, value in forward.items()}
     with switch_model(hf):
         usual = outputs(hf, few)

@@ -1,12 +1,12 @@
 """Effect: how far the model's output moves when a head is taken away."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnviz.heads.distances import cosine_distance, logit_kl
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step, ignore_step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -20,7 +20,7 @@ def effect(
     *,
     query: int | None = None,
     layers: list[int] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Array:
     """(layer, head) float32: each head in turn puts out zeros at one token, and the output moves.
 
@@ -50,7 +50,7 @@ def effect(
     from attnviz.interventions import Ablate, effects
     from attnviz.interventions.engine import output_to_compare
 
-    before = output_to_compare(capture)
+    before, report = output_to_compare(capture), progress or ignore_step
     numbers = capture.layers(stack)
     most = max(capture.heads(layer, stack) for layer in numbers)
     found = np.full((max(numbers) + 1, most), np.nan, np.float32)
@@ -67,7 +67,7 @@ def effect(
             model,
             capture,
             [[Ablate(layer, head, stack, queries=(at,))] for head in heads],
-            progress=None if progress is None else _from(done, len(places), progress),
+            progress=_count_from(done, len(places), report),
         )
         for head, output in zip(heads, outputs, strict=True):
             if capture.logits is not None and len(capture.logits):
@@ -77,7 +77,5 @@ def effect(
     return found
 
 
-def _from(
-    done: int, total: int, progress: Callable[[int, int], None]
-) -> Callable[[int, int], None]:
-    return lambda some, _: progress(done + some, total)
+def _count_from(done: int, total: int, report: Step) -> Step:
+    return lambda some, _: report(done + some, total)

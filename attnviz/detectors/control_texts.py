@@ -1,6 +1,5 @@
 """Controls: what measures come to on the same tokens shuffled, and on tokens drawn at random."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 
 from attnviz.detectors.measures import SHARES
 from attnviz.detectors.profiles import Grids, profile
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -20,7 +20,7 @@ def controls(
     stack: str | None = None,
     *,
     draws: int = 3,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> dict[str, Grids]:
     """{"text", "shuffled" or "random": {measure: (layer, head) float32, 0 to 1}}: the measures of
     `SHARES` on the text that was captured, on its tokens in other orders, and on tokens drawn

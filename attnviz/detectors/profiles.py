@@ -1,6 +1,6 @@
 """Profile: every measure of every head of a stack, in one pass, with nulls and ceilings."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from attnviz.detectors.measures import HEAD_MEASURES
 from attnviz.detectors.row_sums import Lengths, Look, Sums
 from attnviz.errors import BadInput
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,7 @@ def profile(
     rows: int | None = None,
     look: Look | None = None,
     lengths: Lengths | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> HeadProfile:
     """Measures of every head of a stack, all of them unless told otherwise.
 

@@ -1,6 +1,5 @@
 """Alike: how far the weights of every head of a stack are from those of one of them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from attnviz.capture.row_chunks import BlockRows, split_rows
 from attnviz.heads.distances import row_divergences
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -60,7 +60,7 @@ def alike(
     stack: str | None = None,
     *,
     rows: int = ROWS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Alike:
     """How far every head of a stack is from one of them on this text, by its weights.
 

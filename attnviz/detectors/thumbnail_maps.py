@@ -1,12 +1,13 @@
 """Thumbnails: the weights of every head of a stack as small maps."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnviz.capture.row_chunks import BlockRows, split_rows
 from attnviz.heads.overview import Thumbnails, block_maxima
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -19,7 +20,7 @@ def thumbnails(
     stack: str | None = None,
     *,
     pixels: int = PIXELS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Thumbnails:
     """The weights of every head, a pixel a cell up to `pixels` tokens, then block maxima: a
     maximum shows a single strong cell that a mean would drown. It is no weight of anything.

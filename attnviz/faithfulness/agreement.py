@@ -1,6 +1,5 @@
 """Agreement: what a row's weights say of each token, beside what happens when it is taken away."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import HideKeys, Intervention, ZeroValue, effects
 from attnviz.interventions.engine import model_output, output_to_compare
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def agreement(
     stack: str | None = None,
     token_id: int | None = None,
     erase: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Agreement:
     """Every key of one row by weight, by contribution, by gradient, and by what taking it away
     does to the output.

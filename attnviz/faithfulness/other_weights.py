@@ -7,7 +7,6 @@ changed, and the others and the residual path go on as before. What needs traini
 diagnostic and adversarial training, is not run.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,11 @@ from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import Flatten, HideKeys, Intervention, Permute, effects, engine
 from attnviz.interventions.shortcut import later_positions
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
     from attnviz.models import LoadedModel
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def permutations(
     *,
     stack: str | None = None,
     count: int = 100,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Permutations:
     """Deal out a row's weights at random, `count` times, and watch the output.
 
@@ -127,7 +125,7 @@ def erasure(
     query: int | None = None,
     *,
     stack: str | None = None,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Erasure:
     """Erase each weight of a row in turn."""
     stack, row = locate_row(capture, layer, query, stack)
@@ -174,7 +172,7 @@ def adversary(
     steps: int = 100,
     restarts: int = 2,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Adversary:
     """Seek weights as far as possible from the real row with nearly the same output.
 

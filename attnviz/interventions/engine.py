@@ -26,6 +26,7 @@ from attnviz.interventions.shortcut import (
     layers_to_skip,
     shadow,
 )
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
@@ -46,7 +47,7 @@ def effects(
     baseline: Capture,
     groups: Sequence[Interventions],
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> list[Array]:
     """What the model puts out under each group of interventions, in the order given.
 

@@ -47,10 +47,7 @@ class Recording(TorchFunctionMode):
     """
 
     def __init__(
-        self,
-        locator: BlockLocator,
-        interventions: Sequence["Intervention"] = (),
-        offset: int = 0,
+        self, locator: BlockLocator, interventions: Sequence["Intervention"] = (), offset: int = 0
     ) -> None:
         """`offset` is the place of the first query in the text, where earlier ones are not run."""
         super().__init__()

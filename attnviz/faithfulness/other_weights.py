@@ -1,4 +1,4 @@
-"""Other weights in the place of a head's: dealt out anew, even, erased, or sought to mislead.
+"""Other weights in the place of a head's: permuted, even, erased, or sought to mislead.
 
 Jain and Wallace 2019 ("Attention is not Explanation"), Wiegreffe and Pinter 2019 ("Attention is
 not not Explanation"), Serrano and Smith 2019 ("Is Attention Interpretable?"). All three studied
@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnviz.capture.block import Block
-from attnviz.capture.block_locator import BlockLocator
-from attnviz.capture.forward import run_forward
-from attnviz.capture.recording import Recording
 from attnviz.errors import BadInput
 from attnviz.faithfulness.agreement import has_logits, locate_row, output_change
-from attnviz.faithfulness.gradient import logit_row
+from attnviz.faithfulness.gradient import logits_with
 from attnviz.heads.distances import js_divergence
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import Flatten, HideKeys, Intervention, Permute, effects, engine
-from attnviz.interventions.shortcut import later_positions
 from attnviz.progress import Step
 
 if TYPE_CHECKING:
@@ -35,11 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Permutations:
-    """Changes of the output under random deals of a row's weights.
+    """Changes of the output under random permutations of a row's weights.
 
     Attributes:
-        changes: (deal,) as `attnviz.faithfulness.agreement.output_change`.
-        divergences: (deal,) Jensen-Shannon divergence of the dealt row from the real one, nats.
+        changes: (permutation,) as `attnviz.faithfulness.agreement.output_change`.
+        divergences: (permutation,) Jensen-Shannon divergence of the permuted row from the real
+            one, nats.
     """
 
     changes: Array
@@ -61,18 +57,19 @@ def permutations(
     count: int = 100,
     progress: Step | None = None,
 ) -> Permutations:
-    """Deal out a row's weights at random, `count` times, and watch the output.
+    """Permute a row's weights at random, `count` times, and watch the output.
 
-    `head` None deals the row in every head of the layer at once. The row is the last by default.
+    `head` None permutes the row in every head of the layer at once. The row is the last by default.
     """
     stack, row = locate_row(capture, layer, query, stack)
-    deals = [Permute(layer, head, stack, query=row, seed=seed) for seed in range(count)]
-    outputs = effects(model, capture, [[deal] for deal in deals], progress=progress)
+    changes = [Permute(layer, head, stack, query=row, seed=seed) for seed in range(count)]
+    outputs = effects(model, capture, [[one] for one in changes], progress=progress)
     shown = capture.head(layer, head or 0, stack)
+    real = shown.weights[row]
     return Permutations(
         np.array([output_change(capture, output, row) for output in outputs], np.float32),
         np.array(
-            [js_divergence(shown.weights[row], deal.apply(shown).weights[row]) for deal in deals],
+            [js_divergence(real, one.apply(shown).weights[row]) for one in changes],
             np.float32,
         ),
     )
@@ -235,24 +232,16 @@ class _Search:
             optimiser.step()
 
     def _logits(self, weights: Tensor) -> Tensor:
-        strategy = engine.strategy_of(self.model, self.capture)
-        layer = self.shown.layer
-        recording = _put_recorder(strategy.recorder)(
-            BlockLocator(self.model.hf, self.capture.info.kind),
-            (self.shown.stack, layer, self.shown.head, self.row - self.first),
-            weights @ self.values,
-            self.first,
-        )
-        hf = engine.start_at_layer(self.model.hf, self.capture, layer, self.first)
-        forward = self.capture.forward
-        if self.first:
-            forward = later_positions(self.model.hf, self.capture, self.first, 1)
+        """(vocabulary,) with these weights in the place of the row's."""
+        row, output = self.row - self.first, weights @ self.values
 
-        def run(hf: nn.Module, forward: Any) -> Tensor:
-            logits = run_forward(hf, forward, gradients=True).logits
-            return logits[0, logit_row(self.capture, logits)].float()
+        def put(mixed: Tensor) -> Tensor:
+            chosen = torch.zeros(mixed.shape[:2], dtype=torch.bool)  # (query, head)
+            chosen[row, self.shown.head] = True
+            return torch.where(chosen[..., None], output.to(mixed), mixed.detach())
 
-        return strategy.run_recorded(recording, hf, run, forward)
+        at = self.shown.stack, self.shown.layer
+        return logits_with(self.model, self.capture, at, put, self.first).float()
 
 
 def _js(p: Tensor, q: Tensor) -> Tensor:
@@ -262,22 +251,3 @@ def _js(p: Tensor, q: Tensor) -> Tensor:
 
 def _kl(p: Tensor, q: Tensor) -> Tensor:
     return torch.where(p > 0, p * (p.clamp(min=1e-30) / q.clamp(min=1e-30)).log(), 0).sum()
-
-
-def _put_recorder(recorder: type[Recording]) -> Any:
-    """A recorder that puts a given vector in the place of one head's output at one row."""
-
-    class Put(recorder):  # type: ignore[valid-type, misc]
-        def __init__(self, locator: BlockLocator, at: Any, output: Tensor, offset: int) -> None:
-            super().__init__(locator, offset=offset)
-            self._at, self._output = at, output
-
-        def open_call(self, block: Block, mixed: Tensor) -> Tensor:
-            stack, layer, head, row = self._at
-            if (block.stack, block.layer) != (stack, layer):
-                return mixed
-            chosen = torch.zeros(mixed.shape[:2], dtype=torch.bool)
-            chosen[row, head] = True
-            return torch.where(chosen[..., None], self._output.to(mixed), mixed.detach())
-
-    return Put

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from attnviz.display import draw_in_notebook
 from attnviz.errors import BadInput
 from attnviz.heads import contributions
-from attnviz.heads.masks import (
-    ALLOWED,
-    BLOCKED,
-    FUTURE,
-    PADDING,
-    REMOVED,
-    WINDOW,
-    looks_ahead,
-)
+from attnviz.heads.masks import ALLOWED, BLOCKED, FUTURE, PADDING, REMOVED, WINDOW, looks_ahead
 from attnviz.heads.row_slices import row_slices
 from attnviz.heads.softmax import Array, Mask, later_stages, score_stages, weigh
 

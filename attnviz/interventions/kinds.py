@@ -63,56 +63,64 @@ class HideKeys(Intervention):
         _columns(block.keys, self.keys)
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _rows(len(head.allowed), self.queries, offset)
-        _columns(head.allowed.shape[1], self.keys)
-        hidden = self.hidden(*_size(head), offset) & head.allowed
+        queries, keys = head.allowed.shape
+        _rows(queries, self.queries, offset)
+        _columns(keys, self.keys)
+        hidden = self.hidden(queries, keys, offset) & head.allowed
         removed = hidden if head.removed is None else head.removed | hidden
         return replace(head, allowed=head.allowed & ~hidden, removed=removed)
 
 
 @dataclass(frozen=True)
-class AddToScore(Intervention):
-    """Add a number to one score, before the mask."""
+class _RowChange(Intervention):
+    """Changes one row, or every row where `query` is None."""
 
-    query: int = 0
-    key: int = 0
-    amount: float = 0.0
+    query: int | None = 0
 
     @property
     def first_query(self) -> int:
-        return self.query
+        return self.query or 0
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, [self.query])
+        self._rows(block.queries)
+
+    def _rows(self, count: int, offset: int = 0) -> list[int]:
+        return _rows(count, None if self.query is None else [self.query], offset)
+
+
+@dataclass(frozen=True)
+class AddToScore(_RowChange):
+    """Add a number to one score, before the mask."""
+
+    key: int = 0
+    amount: float = 0.0
+
+    def check(self, block: BlockShape) -> None:
+        super().check(block)
         _columns(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         _columns(head.allowed.shape[1], [self.key])
         added = np.zeros(head.allowed.shape, np.float32)
-        added[_rows(len(head.allowed), [self.query], offset), self.key] = self.amount
+        added[self._rows(len(head.allowed), offset), self.key] = self.amount
         biases = dict(head.biases or {})
         biases["added by you"] = biases.get("added by you", np.float32(0)) + added
         return replace(head, biases=biases)
 
 
 @dataclass(frozen=True)
-class SetWeights(Intervention):
+class SetWeights(_RowChange):
     """Put other weights in the place of one row. They must be a share of what the row may see."""
 
-    query: int = 0
     weights: Sequence[float] = ()
 
-    @property
-    def first_query(self) -> int:
-        return self.query
-
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, [self.query])
+        rows = self._rows(block.queries)
         for head in self.heads(block.heads):
-            self._row(block.allowed(head, [self.query])[0])
+            self._row(block.allowed(head, rows)[0])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows = _rows(len(head.allowed), [self.query], offset)
+        rows = self._rows(len(head.allowed), offset)
         return _with_rows(head, {local: self._row(head.allowed[local]) for local in rows})
 
     def _row(self, allowed: Mask) -> Array:
@@ -139,22 +147,15 @@ class SetWeights(Intervention):
 
 
 @dataclass(frozen=True)
-class Permute(Intervention):
-    """Deal out a row's weights at random among the keys it may see (Jain and Wallace 2019)."""
+class Permute(_RowChange):
+    """Permute a row's weights at random over the keys it may see (Jain and Wallace 2019)."""
 
     query: int | None = None  # None: every row
     seed: int = 0
 
-    @property
-    def first_query(self) -> int:
-        return self.query or 0
-
-    def check(self, block: BlockShape) -> None:
-        _rows(block.queries, None if self.query is None else [self.query])
-
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows, asked = {}, None if self.query is None else [self.query]
-        for local, weights, _ in _weigh_rows(head, _rows(len(head.allowed), asked, offset)):
+        rows = {}
+        for local, weights, _ in _weigh_rows(head, self._rows(len(head.allowed), offset)):
             rng = np.random.default_rng([self.seed, local + offset, head.head])
             row, seen = weights.copy(), np.flatnonzero(head.allowed[local])
             row[seen] = row[rng.permutation(seen)]
@@ -163,21 +164,14 @@ class Permute(Intervention):
 
 
 @dataclass(frozen=True)
-class Flatten(Intervention):
+class Flatten(_RowChange):
     """Make a row even over the keys it may see; a sink keeps its share."""
 
     query: int | None = None  # None: every row
 
-    @property
-    def first_query(self) -> int:
-        return self.query or 0
-
-    def check(self, block: BlockShape) -> None:
-        _rows(block.queries, None if self.query is None else [self.query])
-
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows, asked = {}, None if self.query is None else [self.query]
-        for local, _, sink in _weigh_rows(head, _rows(len(head.allowed), asked, offset)):
+        rows = {}
+        for local, _, sink in _weigh_rows(head, self._rows(len(head.allowed), offset)):
             seen = head.allowed[local]
             share = (1 - sink) / max(int(seen.sum()), 1)
             rows[local] = np.where(seen, np.float32(share), np.float32(0))
@@ -211,7 +205,7 @@ class Ablate(Intervention):
     """Put something else in the place of a head's output, at the input of the output projection.
 
     how: "zero" takes it away, which the model never saw in training; "mean" puts the head's own
-    mean over the text; "resample" puts the head's output at other, randomly dealt places.
+    mean over the text; "resample" puts the head's outputs in a random permutation.
     queries: the places where it is put; None for all.
     """
 
@@ -228,7 +222,7 @@ class Ablate(Intervention):
 
     @property
     def first_query(self) -> int:
-        # the mean and the deal need the head's output at every place
+        # the mean and the permutation need the head's output at every place
         return min(self.queries or (0,)) if self.how == "zero" else 0
 
     def check(self, block: BlockShape) -> None:
@@ -250,8 +244,8 @@ class Ablate(Intervention):
         elif self.how == "mean":
             output[rows] = head.output[head.attends].mean(axis=0)
         else:
-            deal = np.random.default_rng([self.seed, head.head]).permutation(len(output))
-            output[rows] = head.output[deal][rows]
+            order = np.random.default_rng([self.seed, head.head]).permutation(len(output))
+            output[rows] = head.output[order][rows]
         return replace(head, instead=output)
 
 
@@ -272,11 +266,6 @@ class PutOutput(Intervention):
             if query >= offset:
                 output[query - offset] = vector
         return replace(head, instead=output)
-
-
-def _size(head: Head) -> tuple[int, int]:
-    queries, keys = head.allowed.shape
-    return queries, keys
 
 
 def _weigh_rows(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:

@@ -1,6 +1,7 @@
 """Expression: how a score came about, as watched, from the product to what softmax received."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -83,3 +84,25 @@ class Expression:
     def core(self) -> "Expression":
         """The product before any cap, with its whole factor."""
         return self.inner.times(self.outer) if self.inner else self
+
+
+def arrange(tensor: Tensor, names: str, wanted: str) -> Tensor:
+    """A tensor with named axes in another order; axes it lacks have size 1."""
+    missing = [name for name in wanted if name not in names]
+    tensor = tensor.reshape(*tensor.shape, *[1] * len(missing))
+    names = names + "".join(missing)
+    return tensor.permute(*(names.index(name) for name in wanted))
+
+
+def as_tensor(value: Any, like: Tensor) -> Tensor:
+    return value if isinstance(value, Tensor) else like.new_tensor(value)
+
+
+def as_number(value: Any) -> float | None:
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def is_mask_value(value: float, dtype: torch.dtype) -> bool:
+    return bool(is_masked(torch.tensor(value, dtype=dtype)))

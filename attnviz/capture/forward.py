@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from attnviz.models import LoadedModel
 
 
+_IDS = ("input_ids", "attention_mask", "decoder_input_ids")
+
+
 def capture(
     model: "LoadedModel",
     text: str | None = None,
@@ -56,18 +59,17 @@ def capture(
         UnsupportedModel: the model has no attention that can be shown exactly.
         CaptureFailed: it ran, and what was recorded did not check out.
     """
-    inputs = prepare_inputs(
-        model,
-        text,
-        text_pair=text_pair,
-        target=target,
-        input_ids=input_ids,
-        attention_mask=attention_mask,
-        decoder_input_ids=decoder_input_ids,
-        cut=cut,
-        add_special_tokens=add_special_tokens,
-        split_special_tokens=split_special_tokens,
-    )
+    asked: dict[str, Any] = {
+        "text_pair": text_pair,
+        "target": target,
+        "input_ids": input_ids,
+        "attention_mask": attention_mask,
+        "decoder_input_ids": decoder_input_ids,
+        "add_special_tokens": add_special_tokens,
+        "split_special_tokens": split_special_tokens,
+        "cut": cut,
+    }
+    inputs = prepare_inputs(model, text, **asked)
     try:
         strategy, recording, output, receipt = _record(model, inputs)
     except (UnsupportedModel, CaptureFailed) as failure:
@@ -83,28 +85,20 @@ def capture(
         padding=inputs.padding,
         notes=(*inputs.notes, *strategy.notes, *about_model),
         forward=inputs.forward,
-        asked={
-            name: value
-            for name, value in {
-                "text": text,
-                "text_pair": text_pair,
-                "target": target,
-                "input_ids": _plain(input_ids),
-                "attention_mask": _plain(attention_mask),
-                "decoder_input_ids": _plain(decoder_input_ids),
-                "add_special_tokens": None if add_special_tokens else False,
-                "split_special_tokens": split_special_tokens or None,
-                "cut": cut or None,
-            }.items()
-            if value is not None
-        },
+        asked=_without_defaults({"text": text, **asked}),
         **outputs_kept(model, output, inputs.forward),
     )
 
 
-def _plain(ids: Any) -> list[int] | None:
-    """The ids of one text, in whatever form they were given, as a list."""
-    return None if ids is None else torch.as_tensor(ids).flatten().tolist()
+def _without_defaults(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a capture was asked for, without what it would have been anyway; ids as lists."""
+    kept = {}
+    for name, value in asked.items():
+        if value is None or value is (name == "add_special_tokens"):
+            continue
+        plain = torch.as_tensor(value).flatten().tolist() if name in _IDS else value
+        kept[name] = plain
+    return kept
 
 
 def _record(

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
-from attnviz.capture.expression import Expression
+from attnviz.capture.expression import Expression, arrange, as_number, as_tensor, is_mask_value
 from attnviz.capture.projected import plain_name
-from attnviz.capture.recording import Recording, is_masked, refuse_pieces, split_mask
+from attnviz.capture.recording import Recording, refuse_pieces, split_mask
 from attnviz.capture.watched import Softmax
 from attnviz.errors import UnsupportedModel
 
@@ -115,7 +115,7 @@ class Bridge(Recording):
         batch, summed = out[:-2], "".join(c for c in first if c in second and c not in out)
         rows, columns = batch + out[-2] + summed, batch + out[-1] + summed
         if len(summed) == 1 and set(first) <= set(rows) and set(second) <= set(columns):
-            self._score(result, _arrange(left, first, rows), _arrange(right, second, columns))
+            self._score(result, arrange(left, first, rows), arrange(right, second, columns))
         return None
 
     def add(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -126,12 +126,12 @@ class Bridge(Recording):
 
     def multiply(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         left, right = args[0], args[1]
-        if _number(left) is not None:
+        if as_number(left) is not None:
             left, right = right, left
-        self._scale(result, left, _number(right))
+        self._scale(result, left, as_number(right))
 
     def divide(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
-        number = _number(args[1])
+        number = as_number(args[1])
         self._scale(result, args[0], 1 / number if number else None)
 
     def tanh(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -140,8 +140,8 @@ class Bridge(Recording):
     def fill(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """masked_fill: where the mask is True, a very low number takes the score's place."""
         mask = args[1] if len(args) > 1 else kwargs["mask"]
-        value = _number(args[2] if len(args) > 2 else kwargs["value"])
-        if value is not None and _is_mask_value(value, result.dtype):
+        value = as_number(args[2] if len(args) > 2 else kwargs["value"])
+        if value is not None and is_mask_value(value, result.dtype):
             self._follow(result, args[0], lambda score: score.mask(~mask.bool()))
 
     def choose(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -151,8 +151,8 @@ class Bridge(Recording):
         mask, one, other = args
         if isinstance(other, Tensor) and id(other) in self._scores:
             one, other, mask = other, one, ~mask.bool()
-        value = _number(other)
-        if value is not None and _is_mask_value(value, result.dtype):
+        value = as_number(other)
+        if value is not None and is_mask_value(value, result.dtype):
             self._follow(result, one, lambda score: score.mask(mask.bool()))
 
     def gather(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -165,8 +165,8 @@ class Bridge(Recording):
     def clamp(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """max or clamp against the lowest number changes no score that counts."""
         floor = args[1] if len(args) > 1 else kwargs.get("min", kwargs.get("other"))
-        value = _number(floor)
-        if value is not None and _is_mask_value(value, result.dtype):
+        value = as_number(floor)
+        if value is not None and is_mask_value(value, result.dtype):
             self._follow(result, args[0], lambda score: score)
 
     def alias(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -193,9 +193,9 @@ class Bridge(Recording):
             if joined is not None:
                 self._keep(result, joined)
         elif first:
-            self._keep(result, first[1].plus(_tensor(right, result) * sign))
+            self._keep(result, first[1].plus(as_tensor(right, result) * sign))
         elif second:
-            self._keep(result, second[1].times(sign).plus(_tensor(left, result)))
+            self._keep(result, second[1].times(sign).plus(as_tensor(left, result)))
 
     def _scale(self, result: Tensor, source: Any, factor: float | None) -> None:
         if factor is None or not isinstance(source, Tensor):
@@ -239,9 +239,9 @@ class Bridge(Recording):
         batch, mixed = first[:-2], first[:-1] + features[0]
         if set(out) != set(mixed):
             return None
-        v = _arrange(values, second, batch + summed + features[0])
-        changed = self._take(left, v, _arrange(result, out, mixed))
-        return None if changed is None else _arrange(changed, mixed, out)
+        v = arrange(values, second, batch + summed + features[0])
+        changed = self._take(left, v, arrange(result, out, mixed))
+        return None if changed is None else arrange(changed, mixed, out)
 
     def _take(self, weights: Tensor, values: Tensor, mixed: Tensor) -> Tensor | None:
         """Weights mix values: take the block in. Gives what the interventions make of the mix."""
@@ -279,28 +279,6 @@ class Bridge(Recording):
             why="Its layer cannot be named.",
             todo="Report the architecture.",
         )
-
-
-def _arrange(tensor: Tensor, names: str, wanted: str) -> Tensor:
-    """A tensor with named axes in another order; axes it lacks have size 1."""
-    missing = [name for name in wanted if name not in names]
-    tensor = tensor.reshape(*tensor.shape, *[1] * len(missing))
-    names = names + "".join(missing)
-    return tensor.permute(*(names.index(name) for name in wanted))
-
-
-def _tensor(value: Any, like: Tensor) -> Tensor:
-    return value if isinstance(value, Tensor) else like.new_tensor(value)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, Tensor):
-        return float(value) if value.numel() == 1 else None
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _is_mask_value(value: float, dtype: torch.dtype) -> bool:
-    return bool(is_masked(torch.tensor(value, dtype=dtype)))
 
 
 _RULES: dict[str, Callable[[Bridge, Tensor, Any, dict[str, Any]], Tensor | None]] = {

@@ -30,11 +30,11 @@ class _Shared:
 
     Attributes:
         base: what the rows can come to.
-        sums: {kind: (measure, 1 | head)}, what they add to the sums whatever a head does.
+        sums: {kind: {measure: (1 | head,)}}, what they add to the sums whatever a head does.
     """
 
     base: Baselines
-    sums: Mapping[str, NDArray]
+    sums: Mapping[str, Mapping[str, NDArray]]
 
 
 class Sums:
@@ -86,8 +86,9 @@ class Sums:
                 )
             shared = known[by]
             chunk = heads.chunk(picked, shared.base.allowed)
-            self._to(heads, shared.sums)
-            self._add(Rows(heads, chunk, shared.base))
+            for kind, sums in shared.sums.items():
+                self._add(heads, kind, sums)
+            self._add_values(Rows(heads, chunk, shared.base))
             if self._look is not None:
                 self._look(heads, rows, chunk)
             yield
@@ -118,12 +119,10 @@ class Sums:
                 even[name] = _sum(numbers.even(base, heads), rows)
                 ceilings[name] = _sum(numbers.ceiling(base, heads), rows)
         permuted = self._by_token(base.reached[own:])
-        grids = {"even": even, "ceilings": ceilings}
-        grids |= {"counted": counted, "permuted_counted": permuted}
-        size = len(base.allowed)
-        return _Shared(base, {kind: self._grid(grid, size) for kind, grid in grids.items()})
+        sums = {"even": even, "ceilings": ceilings}
+        return _Shared(base, sums | {"counted": counted, "permuted_counted": permuted})
 
-    def _add(self, rows: Rows) -> None:
+    def _add_values(self, rows: Rows) -> None:
         heads, base, own = rows.heads, rows.base, len(self._shares)
         found = base.sum_sought(rows.chunk.weights)  # (target, head)
         values = dict(zip(self._shares, found[:own], strict=True))
@@ -133,17 +132,14 @@ class Sums:
             counting = base.counting(counts)
             values[name] = _sum(numbers.values(rows), counting)
             if numbers.by_layer:
-                self._add_name(heads, "counted", name, _sum(counting, counting))
+                self._add(heads, "counted", {name: _sum(counting, counting)})
                 if numbers.by_runs is not None and base.runs is not None:
                     self._runs.setdefault((heads, name), []).append((*base.runs, counting))
                     continue
-                self._add_name(heads, "even", name, _sum(numbers.even(base, heads), counting))
-                self._add_name(
-                    heads, "ceilings", name, _sum(numbers.ceiling(base, heads), counting)
-                )
-        permuted, count = self._by_token(found[own:]), heads.block.heads
-        grids = {"values": self._grid(values, count), "permuted": self._grid(permuted, count)}
-        self._to(heads, grids)
+                self._add(heads, "even", {name: _sum(numbers.even(base, heads), counting)})
+                self._add(heads, "ceilings", {name: _sum(numbers.ceiling(base, heads), counting)})
+        self._add(heads, "values", values)
+        self._add(heads, "permuted", self._by_token(found[own:]))
 
     def finish(self) -> None:
         """Add what rows that look at one run of keys may come to: of all rows of a layer at once,
@@ -153,29 +149,19 @@ class Sums:
             by_runs = self._numbers[name][0].by_runs
             assert by_runs is not None
             for kind, of in zip(("even", "ceilings"), by_runs, strict=True):
-                self._add_name(heads, kind, name, _sum(of(heads, start, stop), counting))
+                self._add(heads, kind, {name: _sum(of(heads, start, stop), counting)})
         self._runs.clear()
 
-    def _add_name(self, heads: BlockRows, kind: str, name: str, sums: NDArray) -> None:
-        self._sums[kind][self.names.index(name), heads.block.layer, : heads.block.heads] += sums
+    def _add(self, heads: BlockRows, kind: str, sums: Mapping[str, NDArray]) -> None:
+        """Add {measure: (1 | head,)} of a layer."""
+        block = heads.block
+        for name, of_heads in sums.items():
+            self._sums[kind][self.names.index(name), block.layer, : block.heads] += of_heads
 
     def _by_token(self, sums: NDArray) -> dict[str, NDArray]:
         """{measure: (1 | head,)}: (permutation and measure, 1 | head), over permutations."""
         names = self.by_token
         return {name: sums[n :: len(names)].sum(axis=0) for n, name in enumerate(names)}
-
-    def _grid(self, rows: Mapping[str, NDArray], heads: int) -> NDArray:
-        """(measure, 1 | head): rows of the measures that are asked for, 0 in the others."""
-        grid = np.zeros((len(self.names), heads))
-        for number, name in enumerate(self.names):
-            if name in rows:
-                grid[number] = rows[name]
-        return grid
-
-    def _to(self, heads: BlockRows, grids: Mapping[str, NDArray]) -> None:
-        """Add (measure, 1 | head) sums of a layer, by kind."""
-        for kind, grid in grids.items():
-            self._sums[kind][:, heads.block.layer, : heads.block.heads] += grid
 
     def grids(self, kind: str) -> dict[str, NDArray]:
         """{measure: (layer, head)}: sums over rows."""

@@ -156,7 +156,7 @@ class Block:
 
     def apply_interventions(self, mixed: Tensor) -> Tensor:
         """What the block puts out with its interventions: (query, head, d_v), a new tensor."""
-        output = mixed.clone()
+        output = mixed.clone()  # (query, head, d_v)
         for head in sorted({h for one in self.interventions for h in one.heads(self.heads)}):
             output[:, head] = torch.tensor(self.head(head).output).to(output)
         return output

@@ -104,5 +104,7 @@ def as_number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def is_mask_value(value: float, dtype: torch.dtype) -> bool:
-    return bool(is_masked(torch.tensor(value, dtype=dtype)))
+def is_mask_value(value: Any, dtype: torch.dtype) -> bool:
+    """Whether it is one number, and one that means "masked"."""
+    number = as_number(value)
+    return number is not None and bool(is_masked(torch.tensor(number, dtype=dtype)))

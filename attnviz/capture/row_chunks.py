@@ -1,4 +1,4 @@
-"""Pieces: the weights of all heads of a block at once, a few rows at a time."""
+"""Row chunks: the weights of all heads of a block at once, a few rows at a time."""
 
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -79,19 +79,21 @@ class BlockRows:
         heads, rows, keys = len(weights), *weights.shape[1:]
         if heads == 1:
             return (weights @ self._v[:, :keys])[self._reads]
-        groups = weights.reshape(len(self._v), -1, keys)  # no copy of shared values
+        groups = weights.reshape(len(self._v), -1, keys)  # (kv_head, group x row, key): no copy
         return (groups @ self._v[:, :keys]).reshape(heads, rows, -1)
 
     def means(self, start: NDArray[np.int_], stop: NDArray[np.int_]) -> Array:
         """(head, row, d_v): the mean value from one key up to another, (1 | head, row) each; 0
         where there is none between."""
         assert self._v is not None
-        running = np.zeros((len(self._v), self.block.keys + 1, self._v.shape[-1]))
+        running = np.zeros(
+            (len(self._v), self.block.keys + 1, self._v.shape[-1])
+        )  # (head, key, d_v)
         values = torch.from_numpy(self._v)  # numpy takes eight times as long
         running[:, 1:] = torch.cumsum(values, dim=1, dtype=torch.float64)
         own = len(start) > 1
         of = self._reads[:, None] if own else np.arange(len(running))[:, None]
-        total = running[of, stop] - running[of, start]
+        total = running[of, stop] - running[of, start]  # (head, row, d_v)
         mean = (total / np.maximum(stop - start, 1)[..., None]).astype(np.float32)
         return mean if own else mean[self._reads]
 
@@ -107,15 +109,15 @@ class BlockRows:
         assert self._v is not None and self.block.projection is not None
         size = self._v.shape[-1]
         of = [self.block.projection.of_head(h, size) for h in range(self.block.heads)]
-        slices = np.stack(of).astype(np.float64)
-        squares = slices @ slices.swapaxes(1, 2)
+        slices = np.stack(of).astype(np.float64)  # (head, d_v, d_model)
+        squares = slices @ slices.swapaxes(1, 2)  # (head, d_v, d_v)
         # a hair more than they are, for projections that leave some directions out
         hair = 1e-12 * squares.trace(axis1=1, axis2=2) / size + np.finfo(np.float64).tiny
         return np.linalg.cholesky(squares + hair[:, None, None] * np.eye(size)).astype(np.float32)
 
     def norms(self, vectors: Array) -> Array:
         """(head, n): the lengths of (head, n, d_v) vectors after the output projection."""
-        through = vectors @ self._through
+        through = vectors @ self._through  # (head, n, d_v)
         return np.sqrt(np.einsum("hnd,hnd->hn", through, through))
 
     @cached_property
@@ -159,7 +161,7 @@ class BlockRows:
         picked = list(rows)
         allowed = self.allowed(picked) if allowed is None else allowed
         if self.block.interventions:
-            return self._changed(picked, allowed)
+            return self._chunk_of_heads(picked, allowed)
         end = allowed.shape[-1]
         biases = {name: self._rows(bias, picked, end) for name, bias in self.block.biases.items()}
         if self._q is not None and self._k is not None:
@@ -174,10 +176,12 @@ class BlockRows:
     def _dot(self, rows: list[int], end: int) -> Array:
         """(head, row, key): queries times keys, all heads that read the same keys at once."""
         assert self._q is not None and self._k is not None
-        q = self._q[:, rows].reshape(len(self._k), -1, self._q.shape[-1])
+        q = self._q[:, rows].reshape(
+            len(self._k), -1, self._q.shape[-1]
+        )  # (kv_head, group x row, d_k)
         return (q @ self._k[:, :end].swapaxes(1, 2)).reshape(self.block.heads, len(rows), end)
 
-    def _changed(self, rows: list[int], allowed: Mask) -> RowChunk:
+    def _chunk_of_heads(self, rows: list[int], allowed: Mask) -> RowChunk:
         """An intervention is applied to whole heads, for it may need every row; one head after
         another, because all weights of a long text are gigabytes."""
         weights, output = [], []

@@ -140,8 +140,8 @@ class Bridge(Recording):
     def fill(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """masked_fill: where the mask is True, a very low number takes the score's place."""
         mask = args[1] if len(args) > 1 else kwargs["mask"]
-        value = as_number(args[2] if len(args) > 2 else kwargs["value"])
-        if value is not None and is_mask_value(value, result.dtype):
+        value = args[2] if len(args) > 2 else kwargs["value"]
+        if is_mask_value(value, result.dtype):
             self._follow(result, args[0], lambda score: score.mask(~mask.bool()))
 
     def choose(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -151,8 +151,7 @@ class Bridge(Recording):
         mask, one, other = args
         if isinstance(other, Tensor) and id(other) in self._scores:
             one, other, mask = other, one, ~mask.bool()
-        value = as_number(other)
-        if value is not None and is_mask_value(value, result.dtype):
+        if is_mask_value(other, result.dtype):
             self._follow(result, one, lambda score: score.mask(mask.bool()))
 
     def gather(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -165,8 +164,7 @@ class Bridge(Recording):
     def clamp(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """max or clamp against the lowest number changes no score that counts."""
         floor = args[1] if len(args) > 1 else kwargs.get("min", kwargs.get("other"))
-        value = as_number(floor)
-        if value is not None and is_mask_value(value, result.dtype):
+        if is_mask_value(floor, result.dtype):
             self._follow(result, args[0], lambda score: score)
 
     def alias(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Ways to record a model, tried in order on a few tokens, once a model.
+"""Strategies to record a model, tried in order on a few tokens, once a model.
 
-A way will do when it sees every attention block and changes nothing that the model puts out. A
+A strategy will do when it sees every attention block and changes nothing that the model puts out. A
 model file may branch on the name of the attention implementation, or lose its mask under a new
 name; both show in the outputs of the trial.
 """
@@ -77,7 +77,7 @@ _lock = Lock()
 
 
 def choose_strategy(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> RecordingStrategy:
-    """The first way that sees all of this model's attention and changes nothing.
+    """The first strategy that sees all of this model's attention and changes nothing.
 
     Raises:
         UnsupportedModel: there is none; the message says why.

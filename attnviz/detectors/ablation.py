@@ -29,9 +29,9 @@ def effect(
     last hidden state with and without the head, 0 to 2. NaN where a layer has no attention or was
     not asked for.
 
-    What the head does at other tokens stays. Zeros are what the model never met in training, and
-    heads that do the same work hide one another: an upper end for what a single head matters this
-    is not. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
+    What the head does at other tokens stays. The model never met zeros in training, and heads that
+    do the same work stand in for one another: a small effect does not prove that a head is idle.
+    Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 
     Args:
         query: the token; by default the one that the logits are read from, else the last.

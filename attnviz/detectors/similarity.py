@@ -1,4 +1,4 @@
-"""Alike: how far the weights of every head of a stack are from those of one of them."""
+"""Similarity: how far the weights of every head of a stack are from those of one of them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -81,16 +81,16 @@ def alike(
     picked = real[np.linspace(0, len(real) - 1, min(rows, len(real))).round().astype(int)]
     blocks = [capture.block(number, stack) for number in capture.layers(stack)]
     most = max(block.heads for block in blocks)
-    sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))
-    counted = np.zeros(sums.shape[1:])
+    sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))  # (2, layer, head)
+    counted = np.zeros(sums.shape[1:])  # (layer, head)
     own = BlockRows(capture.block(layer, stack)).chunk(picked.tolist())
-    mine = _whole(own.weights[head], blocks[0].keys)
-    attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)
+    mine = _whole(own.weights[head], blocks[0].keys)  # (row, key + 1)
+    attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)  # (row,)
     for done, block in enumerate(blocks, start=1):
         ready, at = BlockRows(block), (block.layer, slice(0, block.heads))
         for piece in split_rows(len(picked), block.heads, block.keys):
             found = ready.chunk(picked[piece].tolist())
-            far = row_divergences(mine[piece], _whole(found.weights, block.keys))
+            far = row_divergences(mine[piece], _whole(found.weights, block.keys))  # 2 x (head, row)
             seen = found.allowed.any(axis=-1) & attends[piece] & np.isfinite(far[0])
             counted[at] += np.broadcast_to(seen, far[0].shape).sum(axis=-1)
             sums[0][at] += np.where(seen, far[0], 0).sum(axis=-1)

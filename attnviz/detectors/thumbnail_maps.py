@@ -39,13 +39,13 @@ def thumbnails(
     size = -(-max(queries, keys) // pixels)
     heads = max(block.heads for block in blocks)
     shape = (max(numbers) + 1, heads, -(-queries // size), -(-keys // size))
-    cells = np.full(shape, np.nan, np.float16)
+    cells = np.full(shape, np.nan, np.float16)  # (layer, head, y, x)
     for done, block in enumerate(blocks, start=1):
-        ready = BlockRows(block)
-        for rows in _pieces(queries, block.heads, keys, size):
-            piece = ready.chunk(range(rows.start, rows.stop))
-            np.copyto(piece.weights, -1, where=~piece.allowed)  # the piece is ours alone
-            largest = block_maxima(piece.weights, size)
+        block_rows = BlockRows(block)
+        for rows in _whole_blocks(queries, block.heads, keys, size):
+            chunk = block_rows.chunk(range(rows.start, rows.stop))
+            np.copyto(chunk.weights, -1, where=~chunk.allowed)  # made for us alone
+            largest = block_maxima(chunk.weights, size)  # (head, block, block)
             at = rows.start // size
             small = np.where(largest < 0, np.nan, largest)
             here = cells[block.layer, : block.heads, at : at + small.shape[1], : small.shape[2]]
@@ -55,7 +55,7 @@ def thumbnails(
     return Thumbnails(cells, size)
 
 
-def _pieces(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
+def _whole_blocks(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
     """Slices of rows that hold whole blocks of that size, or lie in one that is too large."""
     for whole in split_rows(queries, heads, keys, of=size):
         count = whole.stop - whole.start

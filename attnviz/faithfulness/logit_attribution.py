@@ -119,7 +119,7 @@ def refuse_indirect(path: DirectPath, block: Block) -> None:
     heads = [block.head(head, [block.queries - 1]) for head in range(block.heads)]
     if any(head.w_o is None or head.v is None for head in heads):
         raise _left_out(block.between or "The values or the output projection are out of reach.")
-    output = sum(head.output[0] @ head.w_o for head in heads)
+    output = sum(head.output[0] @ head.w_o for head in heads)  # (d_model,)
     if heads[0].w_o_bias is not None:
         output = output + heads[0].w_o_bias
     if not any(_same(part, np.asarray(output, np.float64)) for part in path.parts):

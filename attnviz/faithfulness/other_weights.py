@@ -206,10 +206,10 @@ class _Search:
 
     def __init__(self, model: "LoadedModel", capture: "Capture", shown: Head, row: int) -> None:
         self.model, self.capture, self.shown, self.row = model, capture, shown, row
-        self.seen = torch.from_numpy(shown.allowed[row].copy())
-        self.real = torch.from_numpy(shown.weights[row].copy())
+        self.seen = torch.from_numpy(shown.allowed[row].copy())  # (key,)
+        self.real = torch.from_numpy(shown.weights[row].copy())  # (key,)
         self.mass = self.real.sum()  # a sink keeps its share
-        self.values = torch.from_numpy(np.array(shown.v))
+        self.values = torch.from_numpy(np.array(shown.v))  # (key, d_v)
         logits = engine.model_output(capture)[-1]
         self.before = torch.softmax(torch.from_numpy(logits.copy()), -1)
         one = (HideKeys(shown.layer, shown.head, shown.stack, keys=(0,), queries=(row,)),)
@@ -233,7 +233,7 @@ class _Search:
 
     def _logits(self, weights: Tensor) -> Tensor:
         """(vocabulary,) with these weights in the place of the row's."""
-        row, output = self.row - self.first, weights @ self.values
+        row, output = self.row - self.first, weights @ self.values  # output (d_v,)
 
         def put(mixed: Tensor) -> Tensor:
             chosen = torch.zeros(mixed.shape[:2], dtype=torch.bool)  # (query, head)

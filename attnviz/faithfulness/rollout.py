@@ -32,7 +32,7 @@ def rollout(
     chosen = capture.layers(stack)[:layers]
     for done, layer in enumerate(chosen, start=1):
         block = capture.block(layer, stack)
-        mean = np.mean([block.head(h).weights for h in range(block.heads)], axis=0)
+        mean = np.mean([block.head(h).weights for h in range(block.heads)], axis=0)  # (query, key)
         step = _step(mean)
         result = step if result is None else step @ result
         if progress:

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from attnviz.capture import strategies
-from attnviz.capture.arguments import Arguments
 from attnviz.capture.block import numpy
 from attnviz.capture.block_locator import BlockLocator
 from attnviz.capture.forward import outputs_kept, run_forward
-from attnviz.capture.recording import Call, Recording, split_mask
+from attnviz.capture.recording import Call, Recording
 from attnviz.capture.result import Capture
 from attnviz.errors import BadInput
 from attnviz.heads.softmax import Array
-from attnviz.interventions.kinds import Ablate, Intervention
+from attnviz.interventions.batch_recording import BatchRecording, Interventions
+from attnviz.interventions.kinds import Ablate
 from attnviz.interventions.shortcut import (
     can_skip_positions,
     holds_outputs,
@@ -35,8 +34,6 @@ BATCH = 32  # interventions in one pass, at most
 POSITIONS_AT_ONCE = 512  # positions in one pass, over all its interventions
 _TRIED = 256  # positions that a shortcut is tried on, at most
 AGREES = 1e-4  # a shortcut's outputs against the baseline's, as a part of the largest
-
-Interventions = Sequence[Intervention]
 
 _skips: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 _shares: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
@@ -197,7 +194,7 @@ def _run_texts(
     layer: int,
     forward: dict[str, Any],
 ) -> Any:
-    recording = _Batch(BlockLocator(model.hf, baseline.info.kind), groups, first)
+    recording = BatchRecording(BlockLocator(model.hf, baseline.info.kind), groups, first)
     hf = start_at_layer(model.hf, baseline, layer, first, len(groups))
     return strategy_of(model, baseline).run_recorded(recording, hf, run_forward, forward)
 
@@ -268,43 +265,3 @@ def _tries_out(before: Array, run: Callable[[], list[Array]]) -> bool:
         return False  # such as a cache of the model's own kind
     size = AGREES * max(1.0, float(np.abs(before).max()))
     return all(one.shape == before.shape and np.abs(one - before).max() <= size for one in found)
-
-
-class _Batch(Recording):
-    """Applies one group of interventions to each text of a batch, and records nothing."""
-
-    def __init__(self, locator: BlockLocator, groups: Sequence[Interventions], offset: int) -> None:
-        super().__init__(locator, offset=offset)
-        self._groups = groups
-
-    def attend(self, call: Arguments, run: Callable[[Tensor | None], Any]) -> Any:
-        place = self._locator.locate(call.module)
-        chosen = [[one for one in group if one.touches(*place[:2])] for group in self._groups]
-        if not any(chosen):
-            return run(call.mask)
-        blocks = [self.block(place, call, text) for text in range(len(chosen))]
-        for block, ones in zip(blocks, chosen, strict=True):
-            block.interventions, block.offset = ones, self._offset
-        hidden = [block.hidden for block in blocks]
-        mask = call.mask
-        if any(one is not None for one in hidden):
-            none = torch.zeros(blocks[0].queries, blocks[0].keys, dtype=torch.bool)
-            mask = call.mask_without(
-                torch.stack([none if h is None else h for h in hidden])[:, None]
-            )
-        output = run(mask)
-        mixed = output[0].clone()
-        for text, block in enumerate(blocks):
-            if block.hidden is not None:
-                mixed[text] = block.zero_empty_rows(mixed[text])
-            elif block.interventions:
-                mixed[text] = block.apply_interventions(mixed[text])
-        return mixed, *output[1:]
-
-    def _split(
-        self, mask: Tensor | None, keys: int, text: int
-    ) -> tuple[Tensor | None, Tensor | None]:
-        if mask is None:
-            return None, None
-        text = text if len(mask) > 1 else 0
-        return split_mask(mask[text : text + 1], keys)

@@ -13,6 +13,7 @@ from attnviz.errors import BadInput
 from attnviz.heads.head import Head
 from attnviz.heads.intervention import BlockShape, Intervention
 from attnviz.heads.softmax import Array, Mask
+from attnviz.interventions.positions import check_keys, local_rows
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class HideKeys(Intervention):
         return hidden
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, self.queries)
-        _columns(block.keys, self.keys)
+        local_rows(block.queries, self.queries)
+        check_keys(block.keys, self.keys)
 
     def apply(self, head: Head, offset: int = 0) -> Head:
         queries, keys = head.allowed.shape
-        _rows(queries, self.queries, offset)
-        _columns(keys, self.keys)
+        local_rows(queries, self.queries, offset)
+        check_keys(keys, self.keys)
         hidden = self.hidden(queries, keys, offset) & head.allowed
         removed = hidden if head.removed is None else head.removed | hidden
         return replace(head, allowed=head.allowed & ~hidden, removed=removed)
@@ -85,7 +86,7 @@ class _RowChange(Intervention):
         self._rows(block.queries)
 
     def _rows(self, count: int, offset: int = 0) -> list[int]:
-        return _rows(count, None if self.query is None else [self.query], offset)
+        return local_rows(count, None if self.query is None else [self.query], offset)
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,11 @@ class AddToScore(_RowChange):
 
     def check(self, block: BlockShape) -> None:
         super().check(block)
-        _columns(block.keys, [self.key])
+        check_keys(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _columns(head.allowed.shape[1], [self.key])
-        added = np.zeros(head.allowed.shape, np.float32)
+        check_keys(head.allowed.shape[1], [self.key])
+        added = np.zeros(head.allowed.shape, np.float32)  # (query, key)
         added[self._rows(len(head.allowed), offset), self.key] = self.amount
         biases = dict(head.biases or {})
         biases["added by you"] = biases.get("added by you", np.float32(0)) + added
@@ -189,13 +190,13 @@ class ZeroValue(Intervention):
         return self.key
 
     def check(self, block: BlockShape) -> None:
-        _columns(block.keys, [self.key])
+        check_keys(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _columns(head.allowed.shape[1], [self.key])
+        check_keys(head.allowed.shape[1], [self.key])
         if head.v is None:
             return head
-        v = head.v.copy()
+        v = head.v.copy()  # (key, d_v)
         v[self.key] = 0
         return replace(head, v=v)
 
@@ -226,7 +227,7 @@ class Ablate(Intervention):
         return min(self.queries or (0,)) if self.how == "zero" else 0
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, self.queries)
+        local_rows(block.queries, self.queries)
 
     def known(self, heads: Mapping[int, Head]) -> "PutOutput":
         """The same, where nothing else changes these heads: what it puts in the place of their
@@ -237,8 +238,8 @@ class Ablate(Intervention):
         return PutOutput(self.layer, self.head, self.stack, queries=queries, outputs=outputs)
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows = _rows(len(head.allowed), self.queries, offset)
-        output = head.output.copy()
+        rows = local_rows(len(head.allowed), self.queries, offset)
+        output = head.output.copy()  # (query, d_v)
         if self.how == "zero":
             output[rows] = 0
         elif self.how == "mean":
@@ -279,32 +280,9 @@ def _weigh_rows(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, n
 
 def _with_rows(head: Head, rows: dict[int, Array]) -> Head:
     """The head with some rows of weights replaced."""
-    replaced = np.full(head.allowed.shape, np.nan, np.float32)
+    replaced = np.full(head.allowed.shape, np.nan, np.float32)  # (query, key)
     if head.replaced is not None:
         replaced[:] = head.replaced
     for row, weights in rows.items():
         replaced[row] = weights
     return replace(head, replaced=replaced)
-
-
-def _rows(count: int, queries: Sequence[int] | None, offset: int = 0) -> list[int]:
-    """The rows at these places, out of `count` from the place `offset` on; places before that are
-    out of sight."""
-    if queries is None:
-        return list(range(count))
-    if any(not 0 <= query < count + offset for query in queries):
-        raise BadInput(
-            what=f"There is no query {max(queries)}.",
-            why=f"This text has {count + offset} queries, counted from 0.",
-            todo=f"Choose from 0 to {count + offset - 1}.",
-        )
-    return [query - offset for query in queries if query >= offset]
-
-
-def _columns(count: int, keys: Sequence[int]) -> None:
-    if any(not 0 <= key < count for key in keys):
-        raise BadInput(
-            what=f"There is no key {max(keys)}.",
-            why=f"This text has {count} keys, counted from 0.",
-            todo=f"Choose from 0 to {count - 1}.",
-        )

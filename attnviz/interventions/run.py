@@ -159,7 +159,7 @@ def _merge_blocks(before: Sequence[Block], calls: Sequence[Call], first: int) ->
     for block in before:
         found = new.get((block.stack, block.layer))
         if found is not None and first and block.q is not None and found.q is not None:
-            q = torch.cat([block.q[:, :first], found.q], 1)
+            q = torch.cat([block.q[:, :first], found.q], 1)  # (head, query, d_k)
             found = replace(block, q=q, k=found.k, v=found.v, interventions=found.interventions)
         blocks.append(block if found is None else found)
     return blocks

@@ -1,4 +1,4 @@
-"""Planned: what a survey would take, from a part of its corpus, measured on this machine."""
+"""Plan: what a survey would take, from a part of its corpus, measured on this machine."""
 
 import sys
 import tempfile

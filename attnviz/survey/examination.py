@@ -1,4 +1,4 @@
-"""Findings: what every head did on one text of a corpus."""
+"""Examination: what every head did on one text of a corpus."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Cluster: the parts of a survey on Ray's workers, a few in the air for each, none of them twice.
+"""Ray engine: the parts of a survey on Ray's workers, a few at once for each, none of them twice.
 
 A part is a fixed run of texts, and its file is the same whoever makes it; so a worker that is
 lost costs the part in its hands, which goes to another. Parts are handed out as they are asked

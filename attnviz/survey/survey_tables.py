@@ -1,4 +1,4 @@
-"""Result: the tables of a finished survey, as Parquet, with where they come from in each file."""
+"""Survey tables: a finished survey as Parquet, with where it comes from in each file."""
 
 import json
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 # make run    set up what is needed and start the dashboard
 # make test   set up what is needed and run every test, those in a browser included
 # make sweep  every text architecture that transformers knows, of which make test takes a sample
+# make mutants  wrong changes to the numeric modules, and which no test notices; SHARE=1 tries all
 # make check  lint, formatting, types, and which way imports run
 # make bench  speed and memory, as ratios, in some minutes; LENGTHS="64 256" for these alone,
 #             PEERS=1 beside other packages, RESULTS=1 for all lengths and tests/bench/RESULTS.md
@@ -13,9 +14,10 @@ INSTALL := $(PY) -m pip install --disable-pip-version-check --no-compile
 PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 python3.14,$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 LENGTHS ?=
+SHARE ?= 0.02
 ADDRESS ?= localhost
 
-.PHONY: run test sweep check bench
+.PHONY: run test sweep mutants check bench
 
 # For this machine alone, and so with its folders; ADDRESS=0.0.0.0 serves others, and no folders.
 run: $(VENV)/.runs
@@ -24,6 +26,9 @@ run: $(VENV)/.runs
 test: $(VENV)/.tests
 	.ci/browser
 	OMP_NUM_THREADS=1 $(PY) -m pytest --ignore=tests/sweep/test_full_sweep.py --numprocesses=2 --dist=loadfile -rR
+
+mutants: $(VENV)/.tests
+	$(PY) -m tests.mutants --share $(SHARE)
 
 sweep: $(VENV)/.tests
 	OMP_NUM_THREADS=1 $(PY) -m pytest tests/sweep/test_full_sweep.py

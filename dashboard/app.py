@@ -37,7 +37,7 @@ page = st.navigation(
     ],
     position="top",
 )
-state.enter(page.url_path)
+state.enter_page(page.url_path)
 with notices.guard():
     page.run()
 state.publish()

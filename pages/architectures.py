@@ -7,7 +7,7 @@ from dashboard.architectures import views
 from dashboard.session import notices, state
 from dashboard.widgets import export_panel
 
-notices.show_ignored(st.empty(), state.ignored())
+notices.show_ignored(st.empty(), state.list_ignored())
 st.title("Architectures", anchor=False)
 table = support.table()
 counts = table["verdict"].value_counts()
@@ -32,7 +32,7 @@ st.dataframe(
     alt=f"{len(shown)} architectures with verdict, stages and reasons",
     column_config={"why": st.column_config.TextColumn(width="large")},
 )
-export_panel.draw("architectures", views.architectures, (verdict,))
+export_panel.draw_export("architectures", views.architectures, (verdict,))
 
 with st.expander("How to read this"):
     for name, meaning in support.VERDICTS.items():

@@ -6,18 +6,18 @@ from dashboard.compare import contribution_bars, controls, link, panels, sides, 
 from dashboard.session import notices, state
 from dashboard.widgets import sidebar
 
-selection = state.current()
+selection = state.current_selection()
 other = link.current()
 link.follow()
 notice = st.empty()
-notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+notices.show_ignored(notice, [*state.list_ignored(), *link.ignored()])
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Compare", anchor=False, width="content")
     st.space("stretch")
     panels.draw_link(other)
     export = st.container(width="content")
 st.markdown(words.STATEMENT)
-sidebar.model_and_text(selection)
+sidebar.draw_model_and_text(selection)
 
 first = sides.first(selection, other)
 if first is not None:
@@ -31,7 +31,7 @@ if first is not None:
             controls.places(slot, first, second, other)
             panels.draw(first, second, other)
             contribution_bars.draw(first, second)
-    notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+    notices.show_ignored(notice, [*state.list_ignored(), *link.ignored()])
 link.publish()
 with st.expander("How to read this"):
     st.markdown(words.HOW_TO_READ)

@@ -14,14 +14,14 @@ from dashboard.how_it_works import (
 from dashboard.session import notices, state
 from dashboard.widgets import sidebar
 
-selection = state.current()
+selection = state.current_selection()
 toy = link.current()
 notice = st.empty()
-notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+notices.show_ignored(notice, [*state.list_ignored(), *link.ignored()])
 
 st.title("How it works", anchor=False)
 story.lead(toy)
-sidebar.model_and_text(selection)
+sidebar.draw_model_and_text(selection)
 with st.container(horizontal=True, gap="large"):
     toy_panel.depth(toy)
     lit = toy_panel.follow()
@@ -47,5 +47,5 @@ if toy.depth != "seconds":
 with in_a_model, notices.guard():
     real_steps.draw(selection, toy)
 
-notices.show_ignored(notice, [*state.ignored(), *link.ignored()])
+notices.show_ignored(notice, [*state.list_ignored(), *link.ignored()])
 link.publish()

@@ -6,22 +6,22 @@ from dashboard.misconceptions import panels
 from dashboard.session import notices, page_capture, state
 from dashboard.widgets import sidebar
 
-selection = state.current()
+selection = state.current_selection()
 notice = st.empty()
 asked_in_vain = panels.read_link()
-notices.show_ignored(notice, [*state.ignored(), *asked_in_vain])
+notices.show_ignored(notice, [*state.list_ignored(), *asked_in_vain])
 st.title("Misconceptions", anchor=False)
 st.markdown(
     "Eleven things that are said about attention, why they are believed, and what your own model "
     "shows on your own text. Open one to measure it."
 )
-sidebar.model_and_text(selection)
+sidebar.draw_model_and_text(selection)
 
-capture = page_capture.ready(selection)
+capture = page_capture.show_capture(selection)
 if capture is not None:
     selection = state.settle(capture)
-    sidebar.place(selection, capture)
-    notices.show_ignored(notice, [*state.ignored(), *asked_in_vain])
+    sidebar.draw_head_controls(selection, capture)
+    notices.show_ignored(notice, [*state.list_ignored(), *asked_in_vain])
     panels.where(selection, capture)
     for entry in panels.order():
         panels.draw(entry, selection, capture)

@@ -4,16 +4,17 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.export.numbers_in_files import read_numbers
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def attnviz(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
+def in_a_process(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "attnviz", *arguments],
         input=given,
@@ -25,8 +26,27 @@ def attnviz(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def attnviz(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
+    """The same in this process, which has imported torch already."""
+    from attnviz.__main__ import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", newline="\n") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+        patch.setattr("sys.stdout", out)
+        patch.setattr("sys.stderr", err)
+        try:
+            code = main(list(arguments))
+        except SystemExit as end:  # argparse's own
+            code = int(end.code or 0)
+    out.flush()
+    err.flush()
+    return code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
+
+
 def test_help_names_the_commands_and_the_exit_codes() -> None:
-    code, out, _ = attnviz("--help")
+    code, out, _ = in_a_process("--help")
     assert code == 0
     assert "check" in out and "exit codes" in out
     code, out, _ = attnviz("check", "--help")
@@ -44,7 +64,7 @@ def test_a_wrong_command_line_exits_with_2(arguments: tuple[str, ...]) -> None:
 def test_a_file_is_judged(tmp_path: Path) -> None:
     path = tmp_path / "w.csv"
     path.write_text("the,cat\n0.8,0.2\n0.3,0.7\n")
-    code, out, err = attnviz("check", str(path))
+    code, out, err = in_a_process("check", str(path))
     assert code == 0
     assert out.startswith("Attention weights, rounded (rounded_weights)")
     assert "first row was read as labels" in err
@@ -117,27 +137,11 @@ def test_a_reader_that_stops_early_sees_no_traceback(tmp_path: Path) -> None:
 
 # capture, heads, again
 
-Here = Callable[..., tuple[int, str, str]]
 RED = ("planted-circuit", "red fox ran home red fox ran home")
 
 
-@pytest.fixture
-def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Here:
-    """The same in this process, which has imported torch already."""
-    from attnviz.__main__ import main
-
-    def run(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
-        capsys.readouterr()
-        code = main(list(arguments))
-        return (code, *capsys.readouterr())
-
-    return run
-
-
-def test_a_head_is_captured_saved_and_made_again(tmp_path: Path, here: Here) -> None:
+def test_a_head_is_captured_saved_and_made_again(tmp_path: Path) -> None:
     import attnviz as library
-    from attnviz import export
 
     files = [tmp_path / f"head.{kind}" for kind in ("npz", "csv", "svg")]
     outs = [word for path in files for word in ("--out", str(path))]
@@ -147,19 +151,21 @@ def test_a_head_is_captured_saved_and_made_again(tmp_path: Path, here: Here) -> 
     assert "Running the model" in err and "blocks recorded" in err and "head.npz: " in err
     expected = library.capture(library.load(RED[0]), RED[1]).head(1, 0)
     for path in files[:2]:
-        assert np.array_equal(export.read(path).arrays["weights"], expected.weights)
-        code, out, err = here("again", str(path))
+        found = read_numbers(path.read_bytes(), path.suffix[1:])
+        assert np.array_equal(found["weights"], expected.weights)
+        code, out, err = attnviz("again", str(path))
         assert (code, out.splitlines()[-1][:22]) == (0, "The same in every bit,")
-    code, out, _ = here("again", str(files[2]), "--quiet", "--out", str(tmp_path / "x.json"))
-    assert code == 0 and "no arrays to compare" in out
-    assert np.array_equal(export.read(tmp_path / "x.json").arrays["weights"], expected.weights)
+    code, out, _ = attnviz("again", str(files[2]), "--quiet", "--out", str(tmp_path / "x.json"))
+    assert code == 0 and "The same in every bit, all" in out and "by their digests" in out
+    found = read_numbers((tmp_path / "x.json").read_bytes(), "json")
+    assert np.array_equal(found["weights"], expected.weights)
 
 
-def test_what_ifs_and_options_reach_the_file(tmp_path: Path, here: Here) -> None:
+def test_what_ifs_and_options_reach_the_file(tmp_path: Path) -> None:
     from attnviz import export
 
     path = tmp_path / "head.json"
-    code, _, err = here(
+    code, _, err = attnviz(
         *("capture", "planted-circuit", "-", "--layer", "1", "--head", "0", "--query", "5"),
         *("--what-if", "HideKeys(1, 0, keys=[1])", "--what-if", "Temper(temperature=2.0)"),
         *("--stage", "dot", "--measure", "weight", "--out", str(path), "--quiet"),
@@ -169,44 +175,50 @@ def test_what_ifs_and_options_reach_the_file(tmp_path: Path, here: Here) -> None
     saved = export.read(path)
     assert saved.provenance["input"]["asked"]["text"] == "red fox ran home\nred fox 日本"
     assert [c["kind"] for c in saved.provenance["interventions"]] == ["HideKeys", "Temper"]
-    assert saved.provenance["place"]["query"] == 5 and "stage" in saved.arrays
+    assert saved.provenance["place"]["query"] == 5 and "stage" in saved.provenance["arrays"]
     assert saved.again().identical
 
 
-def test_a_result_that_is_not_the_same_exits_with_1(tmp_path: Path, here: Here) -> None:
+def test_a_result_that_is_not_the_same_exits_with_1(tmp_path: Path) -> None:
     import json
 
-    path = tmp_path / "head.json"
-    assert here("capture", *RED, "--layer", "1", "--head", "0", "--out", str(path))[0] == 0
-    whole = json.loads(path.read_text())
-    whole["arrays"]["weights"][3][0] = 0.5
-    path.write_text(json.dumps(whole))
-    code, out, _ = here("again", str(path))
+    path, other = tmp_path / "head.json", tmp_path / "head.npz"
+    outs = ("--out", str(path), "--out", str(other))
+    assert attnviz("capture", *RED, "--layer", "1", "--head", "0", *outs)[0] == 0
+    with np.load(other) as file:
+        arrays = dict(file)
+    arrays["weights"][3, 0] = 0.5
+    np.savez(other, **arrays)
+    code, out, _ = attnviz("again", str(other))
     assert code == 1 and "Not the same" in out and "in weights" in out
+    whole = json.loads(path.read_text())
+    whole["provenance"]["arrays"]["weights"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(whole, indent=1))
+    code, out, _ = attnviz("again", str(path))
+    assert code == 1 and "Not the same in every bit: weights" in out
     whole["provenance"]["model"]["revision"] = "planted-0"
     path.write_text(json.dumps(whole))
-    code, _, err = here("again", str(path))
+    code, _, err = attnviz("again", str(path))
     assert code == 1 and "planted-0, and here is planted-1" in err
 
 
-def test_where_the_numbers_come_from_is_printed(tmp_path: Path, here: Here) -> None:
+def test_where_the_numbers_come_from_is_printed(tmp_path: Path) -> None:
     import json
 
     path = tmp_path / "head.png"
-    assert here("capture", *RED, "--layer", "1", "--head", "0", "--out", str(path))[0] == 0
-    code, out, err = here("again", str(path), "--about")
+    assert attnviz("capture", *RED, "--layer", "1", "--head", "0", "--out", str(path))[0] == 0
+    code, out, err = attnviz("again", str(path), "--about")
     found = json.loads(out)
     assert (code, err, found["place"]["layer"]) == (0, "", 1)
 
 
-def test_all_heads_are_measured(tmp_path: Path, here: Here) -> None:
-    from attnviz import export
-
+def test_all_heads_are_measured(tmp_path: Path) -> None:
     path = tmp_path / "heads.csv"
-    code, out, err = here("heads", *RED, "--out", str(path))
+    code, out, err = attnviz("heads", *RED, "--out", str(path))
     assert code == 0 and "Measuring every head 100%" in err
     assert "Induction: layer 1, head 0 has the most, 1 " in out
-    assert export.read(path).arrays["induction"][1, 0] == pytest.approx(1, abs=1e-3)
+    found = read_numbers(path.read_bytes(), "csv")
+    assert found["induction"][1, 0] == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -225,10 +237,8 @@ def test_all_heads_are_measured(tmp_path: Path, here: Here) -> None:
         (("again", "pyproject.toml"), "svg, png, csv"),
     ],
 )
-def test_what_cannot_be_done_exits_with_1(
-    arguments: tuple[str, ...], words: str, here: Here
-) -> None:
-    code, out, err = here(*arguments)
+def test_what_cannot_be_done_exits_with_1(arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = attnviz(*arguments)
     assert (code, out) == (1, "")
     assert words in err and "Traceback" not in err
 
@@ -247,7 +257,7 @@ def test_a_survey_prints_what_it_found_and_goes_on_where_it_was(tmp_path: Path) 
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("red fox ran home red fox ran home\nthe cat sat on the mat the cat sat\n")
     command = ("survey", "planted-circuit", str(corpus), "--out", str(tmp_path / "out"))
-    code, out, err = attnviz(*command)
+    code, out, err = in_a_process(*command)
     assert code == 0
     lines = out.splitlines()
     assert lines[0].startswith("2 texts, ") and lines[0].endswith("0 texts cut, 0 left out")

@@ -87,7 +87,7 @@ def test_a_fresh_environment_starts_draws_and_stays_small(started, smollm2):
 
 
 def test_the_guide_says_the_limits_that_there_are():
-    hosted, own = host.read({"ATTNVIZ_HOSTED": "1"}), Host()
+    hosted, own = host.read_host({"ATTNVIZ_HOSTED": "1"}), Host()
     (few,) = set(backend.BEGINNING.values())
     rows = {
         "parameters of a model": [f"{h.max_parameters / 1e6:,.0f} million" for h in (own, hosted)],

@@ -88,7 +88,7 @@ def test_any_text_has_tokens_that_can_be_shown(kind):
             assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}, ascii(text)
             if token.start is not None and not token.special:
                 assert token.text == text[token.start : token.end], ascii(text)
-        labels = text_place.labels(read.tokens)
+        labels = text_place.number_labels(read.tokens)
         assert len(set(labels)) == len(read.tokens), ascii(text)
         assert not any("\n" in label for label in labels)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.charts.overview_chart import from_afar
+from attnviz.charts.overview_chart import overview_map
 from attnviz.charts.row_profile import row_profile
 from attnviz.charts.scene import scene, window_of
 from attnviz.heads import head as head_module
@@ -159,7 +159,7 @@ def test_drawing_a_window_works_out_its_rows_alone(monkeypatch):
 
 def test_the_frame_stands_where_the_cells_are_drawn():
     view = overview(random_head(400, 400, allowed=causal(400)))
-    spec = from_afar(view, query=390, near=50).to_dict()
+    spec = overview_map(view, query=390, near=50).to_dict()
     (window,) = [param for param in spec["params"] if param["name"] == "window"]
     assert window["value"] == {"x": [0, 256], "y": [144, 400]}
     x = spec["layer"][1]["encoding"]["x"]

@@ -190,13 +190,13 @@ def test_the_procfile_starts_a_server_that_says_it_is_well(started):
 
 def test_make_offers_what_the_readme_says_and_the_checks_call_it():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("run", "test", "sweep", "check", "bench"):
+    for target in ("run", "test", "sweep", "mutants", "check", "bench"):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     for script in (".ci/run", ".ci/browser"):
         assert os.access(ROOT / script, os.X_OK)
         subprocess.run(["bash", "-n", ROOT / script], check=True)
     checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert checks[-3:] == ["make check", "make test", "make sweep"]
+    assert checks[-4:] == ["make check", "make test", "make sweep", "make mutants"]
 
 
 def test_every_option_of_the_configuration_is_one_that_streamlit_knows():

@@ -1,5 +1,7 @@
-"""What each key adds to the row that is read, as bars: in text order or the largest first."""
+"""A row of bars: a number of each key in the row in focus, of one head or of two side by side."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import altair as alt
@@ -9,44 +11,171 @@ from attnviz.charts import axes, chip_text, lettering, packing, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.palettes import ACCENT, SOLID
 from attnviz.charts.scene import Scene, nice_top
+from attnviz.charts.sections import Section
 
 Order = Literal["text", "size"]
 MOST = 40  # bars drawn when they are ordered by size
-_LOWEST, _TALLEST = 72, 110  # pixels; in between, a share of the window
 _LEFT, _RIGHT = 46, 6
-_WIDEST = 40  # pixels a bar gets at most
 
 
-def section(scene: Scene, order: Order, top: str) -> draw.Section:
-    """The bars as a section that starts at `top`, an expression."""
+@dataclass(frozen=True)
+class Series:
+    """The bars of one set of numbers.
+
+    Attributes:
+        name: of the view of its marks.
+        value: what the fields that hold the numbers begin with.
+        start, width: expressions, pixels from the left of a key's place.
+        fill: a colour, or an expression that gives one.
+        text: an expression, what a screen reader says of a bar before its number.
+    """
+
+    name: str
+    value: str
+    start: str
+    width: str
+    fill: Any
+    text: str = "datum.to+': '"
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """Bars over one set of keys, on one scale.
+
+    Attributes:
+        scene: the tokens.
+        series: one or two, beside each other.
+        domain: the numbers that bars span.
+        top: an expression, where the section starts.
+        above, below: pixels above the bars, and below their labels.
+        room: an expression, how tall bars may be.
+        widest: pixels a key gets at most.
+        keys: the prefix of the parameters about the keys.
+        count: bars of a series, if not one a key; `spare` places more are kept free behind them.
+        known: where bars are ordered by size, the fields of their data rows; else they stand in
+            text order and share the data rows of the keys.
+    """
+
+    scene: Scene
+    series: Sequence[Series]
+    domain: tuple[float, float]
+    top: str
+    above: int
+    below: int
+    room: str
+    widest: int
+    keys: str = ""
+    count: int = 0
+    spare: int = 0
+    known: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def bars(self) -> int:
+        return self.count or len(self.scene.keys)
+
+    def section(self) -> Section:
+        """The bars, their axes and the outline of the key under the pointer. The height is the
+        parameter "bars_h"."""
+        own = self.keys
+        labels = round(lettering.widest(self.scene.key_labels, draw.LABEL_SIZE))
+        taken = self.above + min(labels, axes.LONGEST) + self.below
+        slots = self.bars + self.spare
+        part = Section(
+            height=f"{own}bars_h", keys=own, spots=[series.name for series in self.series]
+        )
+        part.params = [
+            draw.param(f"{own}bar_step", f"min({self.widest},(width-{_LEFT + _RIGHT})/{slots})"),
+            draw.param(f"{own}bar_room", self.room),
+            draw.param(f"{own}bars_top", f"({self.top})+{self.above}"),
+            draw.param(f"{own}bars_h", f"{own}bar_room+{taken}"),
+            draw.param(f"{own}bar_label_step", f"ceil({axes.READABLE}/{own}bar_step)"),
+        ]
+        by_size = bool(self.known)
+        part.layers = axes.bar_axes(own, self.bars, self.domain, _LEFT, by_size=by_size)
+        for series in self.series:
+            fixed, by_row = self._fields(series)
+            if by_size:
+                rows = draw.sequence(self.count, "slot")
+                part.layers.append(_bars(series, rows, fixed | self.known | by_row))
+            else:
+                part.key_layers.append(_bars(series))
+                part.fixed |= fixed
+                part.by_row |= by_row
+        part.over = [self._outline()]
+        return part
+
+    def height_of(self, value: str) -> str:
+        """Where a number's end is, down from the top of the picture."""
+        low, high = self.domain
+        share = f"(({value})-({low}))/{high - low}"
+        return f"({self.keys}bars_top+{self.keys}bar_room*(1-{share}))"
+
+    def _fields(self, series: Series) -> tuple[dict[str, str], dict[str, str]]:
+        """Fields of a bar: where it stands, and how far it reaches for the row in focus."""
+        slot, name = "datum.slot" if self.known else "datum.i", series.name
+        fixed = {
+            f"{name}_x": f"{_LEFT}+{slot}*{self.keys}bar_step+{series.start}",
+            f"{name}_x2": f"datum.{name}_x+{series.width}",
+            f"{name}_y2": self.height_of("0"),
+        }
+        by_row = {
+            f"{name}_y": self.height_of(f"datum.{series.value}_value"),
+            f"{name}_said": f"{series.text}+datum.{series.value}_text",
+        }
+        return fixed, by_row
+
+    def _outline(self) -> alt.Chart:
+        """The column of the key under the pointer."""
+        own = self.keys
+        spot = slot = f"{own}spot_place"
+        if self.known:
+            slot = f"indexof(size_order,{spot})"
+        x, hidden = f"{_LEFT}+max({slot},0)*{own}bar_step", f"{spot}<0||{slot}<0"
+        look: dict[str, Any] = {
+            "stroke": ACCENT,
+            "strokeWidth": 1,
+            "strokeOpacity": draw.ref(f"{hidden}?0:0.55"),
+        }
+        step, top, room = f"{own}bar_step", f"{own}bars_top", f"{own}bar_room"
+        return draw.box(draw.ONE, x, top, step, room, **look)
+
+
+def _bars(series: Series, data: Any = draw.ONE, fields: dict[str, str] | None = None) -> alt.Chart:
+    name = series.name
+    said = {"tooltip": draw.px("datum.tip"), "description": draw.px(f"datum.{name}_said")}
+    places = draw.between("x", f"{name}_x") | draw.between("y", f"{name}_y")
+    look = {"fill": series.fill, "aria": True}
+    return draw.boxes(name, data, calculate=fields, channels=places | said, **look)
+
+
+def section(scene: Scene, order: Order, top: str) -> Section:
+    """What each key adds to the row in focus, in text order or the largest first."""
     count = len(scene.keys) if order == "text" else min(MOST, len(scene.keys))
     sink = scene.has_sink and scene.measure_name == "weight"
-    slots = count + (2 if sink else 0)
-    below = min(round(lettering.widest(scene.key_labels, draw.LABEL_SIZE)), axes.LONGEST)
-    part = draw.Section(height="bars_h", spots=["bars"])
-    part.params = [
-        draw.param("bar_step", f"min({_WIDEST},(width-{_LEFT + _RIGHT})/{slots})"),
-        draw.param("bar_room", f"clamp(0.09*windowSize()[1],{_LOWEST},{_TALLEST})"),
-        draw.param("bars_top", f"{top}+24"),
-        draw.param("bars_h", f"bar_room+{24 + below + 10}"),
-        draw.param("bar_label_step", f"ceil({axes.READABLE}/bar_step)"),
-    ]
-    low, high = _domain(scene)
-    part.layers += [
-        draw.caption(draw.quoted(_title(scene, count)), "0", f"{top}+2"),
-        *_axes(count, low, high, order),
-    ]
-    fixed, read = _places("datum.i" if order == "text" else "datum.slot", scene, low, high)
-    if order == "text":
-        part.key_layers.append(_bars(scene))
-        part.fixed, part.read = fixed, read
-    else:
+    colour = SOLID["weight" if scene.measure_name == "weight" else "contribution"]
+    value = selected_row.measure_prefix(scene)
+    against = draw.ref(f"datum.{value}_value<0?'{SOLID['against']}':'{colour}'")
+    start, width = "min(1,bar_step*0.12)", "max(1,bar_step-min(2,bar_step*0.24))"
+    by_size = {"i": "size_order[datum.slot]"} | selected_row.fields(scene)
+    row = BarRow(
+        scene,
+        [Series("bars", value, start, width, against if scene.measure.signed else colour)],
+        _domain(scene),
+        top,
+        above=24,
+        below=10,
+        room="clamp(0.09*windowSize()[1],72,110)",
+        widest=40,
+        count=count,
+        spare=2 if sink else 0,
+        known=by_size if order == "size" else {},
+    )
+    part = row.section()
+    part.layers.insert(0, draw.caption(draw.quote(_title(scene, count)), "0", f"{top}+2"))
+    if order == "size":
         part.params += _by_size(scene, count)
-        known = fixed | {"i": "size_order[datum.slot]"} | selected_row.fields(scene) | read
-        part.layers.append(_bars(scene, draw.sequence(count, "slot"), known))
-    part.over.append(_outline(order))
     if sink:
-        part.layers += _sink_bar(count, high)
+        part.layers += _sink_bar(row)
     return part
 
 
@@ -66,80 +195,6 @@ def _title(scene: Scene, count: int) -> str:
     return f"{title}; the {count} largest of {len(scene.keys)}" if rest else title
 
 
-def _places(
-    slot: str, scene: Scene, low: float, high: float
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Fields of a bar: where it stands, and how far it reaches for the row in hand."""
-    name = selected_row.measured(scene)
-    fixed = {
-        "bar_x": f"{_LEFT}+{slot}*bar_step+min(1,bar_step*0.12)",
-        "bar_x2": "datum.bar_x+max(1,bar_step-min(2,bar_step*0.24))",
-    }
-    read = {
-        "bar_y": _y(f"datum.{name}_value", low, high),
-        "bar_text": f"datum.to+': '+datum.{name}_text",
-    }
-    return fixed | {"bar_y2": _y("0", low, high)}, read
-
-
-def _bars(scene: Scene, data: Any = draw.ONE, calculate: dict[str, str] | None = None) -> alt.Chart:
-    colour = SOLID["weight" if scene.measure_name == "weight" else "contribution"]
-    against = f"datum.{selected_row.measured(scene)}_value<0?'{SOLID['against']}':'{colour}'"
-    said = {"tooltip": draw.px("datum.tip"), "description": draw.px("datum.bar_text")}
-    return draw.placed(
-        "bars",
-        data,
-        calculate=calculate,
-        channels=draw.between("x", "bar_x") | draw.between("y", "bar_y") | said,
-        fill=draw.ref(against) if scene.measure.signed else colour,
-        aria=True,
-    )
-
-
-def _outline(order: Order) -> alt.Chart:
-    """The column of the key pointed at."""
-    slot = "spot_place" if order == "text" else "indexof(size_order,spot_place)"
-    return draw.box(
-        draw.ONE,
-        f"{_LEFT}+max({slot},0)*bar_step",
-        "bars_top",
-        "bar_step",
-        "bar_room",
-        stroke=ACCENT,
-        strokeWidth=1,
-        strokeOpacity=draw.ref(f"spot_place<0||{slot}<0?0:0.55"),
-    )
-
-
-def _axes(count: int, low: float, high: float, order: Order) -> list[alt.Chart]:
-    place = "datum.value" if order == "text" else "size_order[datum.value]"
-    look = {
-        **axes.look("key", place),
-        "offset": draw.ref("bars_top+bar_room-height"),
-        "labelLimit": axes.LONGEST,
-        "title": None,
-    }
-    step = "bar_label_step" if order == "text" else "1"
-    in_hand = "spot_place" if order == "text" else None
-    across = dict(
-        **look,
-        values=draw.ref(f"sequence(0,{count},{step})"),
-        labelExpr=axes.label("key", place, "bar_step", "bar_label_step", unless=in_hand),
-    )
-    slots = draw.scale([-0.5, count - 0.5], f"{_LEFT}", f"{_LEFT}+{count}*bar_step")
-    heights = draw.scale([low, high], "bars_top+bar_room", "bars_top")
-    both = draw.anchor(x=(slots, across), y=(heights, axes.amounts(_LEFT)))
-    if order == "size":
-        return [both]
-    now = dict(
-        **look,
-        values=draw.ref("spot_place<0?[]:[spot_place]"),
-        labelExpr=axes.label("key", place, "bar_step", "bar_label_step"),
-        labelFontWeight="bold",
-    )
-    return [both, draw.anchor(x=(slots, now))]
-
-
 def _by_size(scene: Scene, count: int) -> list[alt.VariableParameter]:
     """For each row, the places of its largest keys; equal ones in text order."""
     sizes = np.where(scene.reason == 0, np.abs(scene.parts), -1)
@@ -152,9 +207,9 @@ def _by_size(scene: Scene, count: int) -> list[alt.VariableParameter]:
     ]
 
 
-def _sink_bar(count: int, high: float) -> list[alt.Chart]:
+def _sink_bar(row: BarRow) -> list[alt.Chart]:
     """The share that goes to no token, set apart from the tokens."""
-    x, y = f"{_LEFT}+{count + 1}*bar_step", _y("sinks[focus]", 0, high)
+    x, y = f"{_LEFT}+{row.bars + 1}*bar_step", row.height_of("sinks[focus]")
     tall = f"bars_top+bar_room-({y})"
     look: dict[str, Any] = {"stroke": SOLID["weight"], "strokeWidth": 1.5, "strokeDash": [2, 2]}
     tip = selected_row.tooltip({"sink, no token": "format(sinks[focus],'.4~g')"})
@@ -163,9 +218,5 @@ def _sink_bar(count: int, high: float) -> list[alt.Chart]:
         draw.box(
             draw.ONE, x, y, "max(3,bar_step-2)", tall, channels={"tooltip": draw.px(tip)}, **look
         ),
-        draw.caption(draw.quoted("sink"), f"{x}+bar_step/2", below, **axes.upright()),
+        draw.caption(draw.quote("sink"), f"{x}+bar_step/2", below, **axes.upright()),
     ]
-
-
-def _y(value: str, low: float, high: float) -> str:
-    return f"(bars_top+bar_room*(1-(({value})-({low}))/{high - low}))"

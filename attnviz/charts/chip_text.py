@@ -1,4 +1,4 @@
-"""The text itself, a chip a token, shaded by what each adds to the row that is read."""
+"""The text itself, a chip a token, shaded by what each adds to the row in focus."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,25 +9,26 @@ from attnviz.charts import layers as draw
 from attnviz.charts import lettering, selected_row
 from attnviz.charts.palettes import ACCENT, INK, MUTED, PAPER, dark_from, hexes
 from attnviz.charts.scene import Scene, nice_top
+from attnviz.charts.sections import Section
 
 _ROOMS = (280, 400, 540, 660, 820, 1000, 1300)  # widths a text is wrapped for
 _LINE = 10_000  # a chip's place is sent as one number: line x 10,000 + x
 _MANY = 96  # tokens from which chips get smaller
 
 
-def section(scene: Scene, top: str) -> draw.Section:
-    """The text as a section: for two texts, first the one read from, then the one looked at."""
-    part = draw.Section(height="chips_h")
+def section(scene: Scene, top: str) -> Section:
+    """The text as a section: for two texts, first the queries, then the keys."""
+    part = Section(height="chips_h")
     row = draw.caption(selected_row.sentence("focus"), "0", top, title=True)
     part.layers.append(row)
     if scene.one_text:
         _flow(part, "key", scene.key_labels, f"{top}+26")
         part.params.append(draw.param("chips_h", "26+key_chips_h"))
     else:
-        part.layers.append(draw.caption(draw.quoted("from"), "0", f"{top}+26"))
+        part.layers.append(draw.caption(draw.quote("from"), "0", f"{top}+26"))
         _flow(part, "query", scene.query_labels, f"{top}+42")
         second = f"{top}+50+query_chips_h"
-        part.layers.append(draw.caption(draw.quoted("to"), "0", second))
+        part.layers.append(draw.caption(draw.quote("to"), "0", second))
         _flow(part, "key", scene.key_labels, f"{second}+16")
         part.params.append(draw.param("chips_h", "66+query_chips_h+key_chips_h"))
         part.layers += _query_chips(scene, len(scene.rows))
@@ -36,7 +37,7 @@ def section(scene: Scene, top: str) -> draw.Section:
     return part
 
 
-def _flow(part: draw.Section, kind: str, labels: Sequence[str], top: str) -> None:
+def _flow(part: Section, kind: str, labels: Sequence[str], top: str) -> None:
     """Parameters that place the chips of one text, wrapped for the room there is."""
     size, height, line = _sizes(len(labels))
     widths = [max(14, round(lettering.width(label, size)) + 10) for label in labels]
@@ -64,12 +65,12 @@ def _sizes(count: int) -> tuple[float, int, int]:
     return (12, 22, 27) if count <= _MANY else (10.5, 17, 20)
 
 
-def _key_chips(scene: Scene, part: draw.Section) -> None:
-    """The chips of the text that is looked at, and the outlines of two: the token read from, and
+def _key_chips(scene: Scene, part: Section) -> None:
+    """The chips of the keys, and the outlines of two: the selected token, and
     the key pointed at."""
     size, height, line = _sizes(len(scene.keys))
     low, high = domain(scene)
-    value, absent = f"{selected_row.measured(scene)}_value", selected_row.absent(scene)
+    value, absent = f"{selected_row.measure_prefix(scene)}_value", selected_row.is_absent(scene)
     x, y = _place("key", "datum.i", line)
     part.fixed |= {
         "chip_x": x,
@@ -82,14 +83,14 @@ def _key_chips(scene: Scene, part: draw.Section) -> None:
     }
     share = f"(datum.{value}-({low}))/{high - low}"
     dark = f"{share}>={dark_from(ramp_of(scene)):.3f}"
-    part.read |= {
+    part.by_row |= {
         "chip_shade": f"{absent}?0:1",
         "chip_ink": f"{absent}?'{MUTED}':{dark}?'{PAPER}':'{INK}'",
     }
     colours = {"domain": _spread(low, high), "range": hexes(ramp_of(scene)), "clamp": True}
     shade = {"field": value, "type": "quantitative", "scale": colours, "legend": None}
     special = any(scene.key_special)
-    chips = draw.placed(
+    chips = draw.boxes(
         "key_chips",
         channels=draw.between("x", "chip_x")
         | draw.between("y", "chip_y")
@@ -98,7 +99,7 @@ def _key_chips(scene: Scene, part: draw.Section) -> None:
             "fillOpacity": draw.plain("chip_shade", legend=None),
             "tooltip": draw.px("datum.tip"),
         },
-        calculate={"query": "datum.key"} if scene.one_text else None,
+        calculate={"query": "key_positions[datum.key]"} if scene.one_text else None,
         cornerRadius=4,
         fill=alt.Undefined,
         stroke=MUTED,
@@ -120,7 +121,7 @@ def _key_chips(scene: Scene, part: draw.Section) -> None:
     part.key_layers += [chips, words]
     part.spots.append("key_chips")
     part.over += [
-        _outline("read_place", 2, height, line),
+        _outline("selected_place", 2, height, line),
         _outline("spot_place", 1.2, height, line),
     ]
 
@@ -143,7 +144,7 @@ def _outline(place: str, thick: float, height: int, line: int) -> alt.Chart:
 
 
 def _query_chips(scene: Scene, count: int) -> list[alt.Chart]:
-    """The chips of the text that is read from, where it is another one."""
+    """The chips of the queries, where they are another text."""
     size, height, line = _sizes(count)
     x, y = _place("query", "datum.i", line)
     data = draw.sequence(count, "i")

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.charts import packing
 from attnviz.charts.describe import NOTHING, UNDEFINED, findings
 from attnviz.charts.palettes import ramp
+from attnviz.charts.panel import Panel
 from attnviz.charts.scales import ColourScale, WeightColour, score_scale, short, weight_scale
-from attnviz.charts.scene import Scene, check_query, facing, nice_top, window_of
+from attnviz.charts.scene import Scene, nice_top, scene
 from attnviz.heads.comparison import (
     difference,
     quantity,
@@ -30,37 +30,18 @@ WHOLE = 224  # tokens up to which a text is drawn whole: three maps of it fit be
 WINDOW = 192  # rows and keys drawn of a longer one
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """One map.
+class Sides(NamedTuple):
+    """What two heads are called, for themselves and behind a number; and their difference."""
 
-    Attributes:
-        letter: "a", "b", or "d" for the difference.
-        title: above the map; a reader's own words may be in it.
-        scene: its tokens; for the difference, those of A.
-        values: (row, key) what the colours stand for.
-        reason: (row, key) numbers of MASK_REASONS; 0 where there is a number.
-        attends: (row,) bool.
-        scale: its colours.
-    """
+    a: str
+    b: str
+    in_a: str
+    in_b: str
+    difference: str
 
-    letter: str
-    title: str
-    scene: Scene
-    values: NDArray[np.float64]
-    reason: NDArray[np.uint8]
-    attends: NDArray[np.bool_]
-    scale: ColourScale
 
-    @cached_property
-    def shown(self) -> NDArray[np.bool_]:
-        return self.reason == 0
-
-    @cached_property
-    def packed(self) -> list[str]:
-        """The numbers, a text a row."""
-        reason = np.where(self.attends[:, None], self.reason, packing.NOTHING)
-        return packing.pack(packing.encode(self.values, reason))
+A_AND_B = Sides("A", "B", "in A", "in B", "B \u2212 A")
+BEFORE_AND_AFTER = Sides("Before", "After", "before", "after", "After minus before")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +50,15 @@ class Panels:
 
     Attributes:
         each: A, B, and the difference where there is one.
-        linked: the rows of A and of B are the same tokens, and are read together.
+        linked: the rows of A and of B are the same tokens, and are in focus together.
         of: what is compared, a name in `attnviz.heads.comparison.QUANTITIES`.
+        sides: what the two are called.
     """
 
     each: Sequence[Panel]
     linked: bool
     of: str
+    sides: Sides = A_AND_B
 
     @property
     def apart(self) -> bool:
@@ -94,7 +77,7 @@ class Panels:
     @cached_property
     def said(self) -> list[list[str]]:
         """What each drawn row of A and of B attends to most, in words."""
-        said = [_said(panel) for panel in self.each[:2]]
+        said = [_said(p, name) for p, name in zip(self.each[:2], self.sides, strict=False)]
         if not self.apart:
             far = row_distances(*(panel.scene.part for panel in self.each[:2])).total_variation
             for place, total in enumerate(far.tolist()):
@@ -108,7 +91,8 @@ class Panels:
         notes = [panel.scene.note for panel in self.each[:2]]
         if notes[0] == notes[1]:
             return [notes[0]] if notes[0] else []
-        return [f"{name}: {note}" for name, note in zip("AB", notes, strict=True) if note]
+        names = zip(self.sides, notes, strict=False)
+        return [f"{name}: {note}" for name, note in names if note]
 
 
 def panels(
@@ -119,24 +103,41 @@ def panels(
     other_query: int | None,
     of: str,
     colour: WeightColour,
-    names: tuple[str, str],
+    names: tuple[str, str] | None = None,
     near: int | None = None,
+    changed: bool = False,
 ) -> Panels:
     """The maps of two heads; arguments as for `attnviz.charts.compared.compared`."""
     linked, alike = same_queries(a, b), same_keys(a, b)
     queries = (query, query if linked or other_query is None else other_query)
-    for head, place in zip((a, b), queries, strict=True):
-        check_query(head, place)
     scenes = _scenes((a, b), queries, near, together=linked or alike)
-    values = [quantity(scene.part, of)[:, scene.keys] for scene in scenes]
+    values = [quantity(one.part, of)[:, one.keys] for one in scenes]
     scale = _shared(values, scenes, of, colour)
+    sides = BEFORE_AND_AFTER if changed else A_AND_B
+    apart = bool(why_apart(a, b))
+    noun = {"weights": "weight", "scores": "score"}.get(of, "score below the row's largest")
     both = [
-        Panel(letter, name, scene, numbers, scene.reason, scene.attends, scale)
-        for letter, name, scene, numbers in zip("ab", names, scenes, values, strict=True)
+        Panel(
+            letter,
+            name,
+            f"{noun} {where}",
+            drawn,
+            numbers,
+            drawn.reason == 0,
+            drawn.reason,
+            drawn.attends,
+            scale,
+            rows="a_" if linked else f"{letter}_",
+            keys=f"{letter}_" if apart else "a_",
+            sentence=_sentence(letter, linked),
+        )
+        for letter, name, where, drawn, numbers in zip(
+            "ab", names or sides[:2], (sides.in_a, sides.in_b), scenes, values, strict=True
+        )
     ]
-    if why_apart(a, b):
-        return Panels(both, linked, of)
-    return Panels([*both, _difference(both, of)], linked, of)
+    if apart:
+        return Panels(both, linked, of, sides)
+    return Panels([*both, _difference(both, of, sides)], linked, of, sides)
 
 
 def _scenes(
@@ -146,24 +147,9 @@ def _scenes(
     if together:  # the sides that they share are cut alike
         long = [any(long)] * 2
     return [
-        _scene(head, query, near, cut)
+        scene(head, query=query, near=near, window=WINDOW if cut else 0)
         for head, query, cut in zip(heads, queries, long, strict=True)
     ]
-
-
-def _scene(head: "Head", query: int, near: int | None, cut: bool) -> Scene:
-    queries, keys = head.allowed.shape
-    rows, columns = np.arange(queries), np.arange(keys)
-    if cut:
-        middle = facing(query, queries, keys) if near is None or near >= keys else near
-        rows, columns = _around(query, queries), _around(middle, keys)
-    return Scene(head, query, rows, columns, None, "weight")
-
-
-def _around(middle: int, count: int) -> NDArray[np.int64]:
-    """The places of the window around one of them, or as near as the ends allow."""
-    first, last = window_of(middle, count, WINDOW)
-    return np.arange(first, last + 1)
 
 
 def _shared(
@@ -172,32 +158,52 @@ def _shared(
     """One scale for both sides."""
     drawn = np.concatenate([v.ravel() for v in values])
     if of == "weights":
-        return weight_scale(drawn, np.concatenate([scene.sink for scene in scenes]), colour)
+        return weight_scale(drawn, np.concatenate([one.sink for one in scenes]), colour)
     return score_scale(drawn, None, "row" if of == "relative" else "zero")
 
 
-def _difference(both: list[Panel], of: str) -> Panel:
+def _difference(both: list[Panel], of: str, sides: Sides) -> Panel:
     a, b = both
-    found = difference(a.scene.part, b.scene.part, of)
-    values = found.values[:, a.scene.keys]
-    reason = np.where(a.reason > 0, a.reason, b.reason)
+    if sides is BEFORE_AND_AFTER and of == "weights":  # what the change hid has the weight 0 now
+        values = np.where(a.shown, np.where(b.shown, b.values, 0) - a.values, -np.inf)
+        reason = a.reason
+    else:
+        values = difference(a.scene.part, b.scene.part, of).values[:, a.scene.keys]
+        reason = np.where(a.reason > 0, a.reason, b.reason)
     reach = nice_top(values[reason == 0])
-    title = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
+    coloured = {"weights": "Difference of weights", "scores": "Difference of scores"}.get(
         of, "Difference, relative to the row's largest"
     )
     scale = ColourScale(
-        title, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
+        coloured, "centred on 0", -reach, reach, 0, 1, ramp("signed"), (-reach, 0.0, reach)
     )
-    return Panel("d", "B \u2212 A", a.scene, values, reason, a.attends & b.attends, scale)
+    return Panel(
+        "d",
+        sides.difference,
+        sides.difference,
+        a.scene,
+        values,
+        reason == 0,
+        reason,
+        a.attends & b.attends,
+        scale,
+        rows=a.rows,
+        keys=a.keys,
+    )
 
 
-def _said(panel: Panel) -> list[str]:
-    scene = panel.scene
-    said = []
-    for label, position, found in zip(
-        scene.query_labels, scene.rows.tolist(), findings(scene), strict=True
-    ):
-        name = f'{panel.letter.upper()}: "{label}" ({position})'
+def _sentence(letter: str, linked: bool) -> str:
+    """What a screen reader says of a row: in A of both heads where their rows are the same."""
+    if not linked:
+        return f"{letter}_said[datum.place]"
+    return "a_said[datum.place]+' '+b_said[datum.place]" if letter == "a" else ""
+
+
+def _said(panel: Panel, side: str) -> list[str]:
+    drawn, said = panel.scene, []
+    rows = zip(drawn.query_labels, drawn.rows.tolist(), findings(drawn), strict=True)
+    for label, position, found in rows:
+        name = f'{side}: "{label}" ({position})'
         if found == NOTHING:
             said.append(f"{name} attends to nothing.")
         elif found == UNDEFINED:

@@ -59,7 +59,7 @@ def _scores(lanes: Lanes) -> str:
 
 
 def _score(lane: Lane, temperature: float) -> str:
-    known = "" if lane.key is None or len(lane.key) > _SPELLED else f" (vector {_told(lane.key)})"
+    known = "" if lane.key is None or len(lane.key) > _SPELLED else f" (vector {_spell(lane.key)})"
     if lane.masked:
         return f"{lane.word}{known} is masked ({lane.masked}) and has no score."
     text = f"Against {lane.word}{known}: score {short(lane.score or 0)}"
@@ -79,13 +79,13 @@ def _weights(lanes: Lanes) -> str:
 
 def _output(lanes: Lanes) -> str:
     parts = [
-        f"{short(lane.weight)} times {_told(lane.value)}"
+        f"{short(lane.weight)} times {_spell(lane.value)}"
         if len(lane.value) <= _SPELLED
         else f"{short(lane.weight)} times the value of {lane.word}"
         for lane in lanes.lanes
     ]
     new = lanes.output
-    end = _told(new) if len(new) <= _SPELLED else f"one of {len(new)} numbers, {_length(new)}"
+    end = _spell(new) if len(new) <= _SPELLED else f"one of {len(new)} numbers, {_length(new)}"
     return f"New vector. {', '.join(parts)}; added up, the new vector of {lanes.word} is {end}."
 
 
@@ -93,10 +93,10 @@ def _vector(vector: np.ndarray) -> str:
     count = f"a vector of {len(vector)} number{'s' if len(vector) > 1 else ''}"
     if len(vector) > _SPELLED:
         return f"{count}, {_length(vector)}"
-    return f"{count}: {_told(vector)}"
+    return f"{count}: {_spell(vector)}"
 
 
-def _told(vector: np.ndarray) -> str:
+def _spell(vector: np.ndarray) -> str:
     numbers = ", ".join(short(number) for number in vector.tolist())
     return numbers if len(vector) == 1 else f"({numbers})"
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attnviz.charts import flow
 from attnviz.charts import layers as draw
 from attnviz.charts.lanes import Lane, Lanes
-from attnviz.charts.palettes import ACCENT, MUTED, PAPER, SOLID, STEPS, ramp
+from attnviz.charts.palettes import ACCENT, MUTED, PAPER, SOLID, STEPS, hex_of, ramp
 from attnviz.charts.scales import short
 from attnviz.charts.step_marks import (
     ROUND,
@@ -19,11 +19,11 @@ from attnviz.charts.step_marks import (
     hit,
     ink_on,
     line,
-    named,
+    lit_outline,
     number,
-    outlined,
     shade,
     strip,
+    token_label,
     words,
 )
 
@@ -62,7 +62,7 @@ def four_steps(
 
     Args:
         head: the head; it needs values.
-        query: position of the token that reads, from 0.
+        query: position of the token whose row is followed, from 0.
         keys: positions of the keys that are followed, in the order drawn, at most 6.
         lit: which of the keys, from 0, is lit while the pointer is elsewhere.
         width: pixels to start with.
@@ -80,10 +80,8 @@ def four_steps(
     count = len(lanes.lanes)
     chosen = -1 if lit is None or not 0 <= lit < count else lit
     hits = ["cards", "segments", "values"]
-    everywhere = ("0", "0", "width", f"{_TOP + _TALL + 8}*u")
-    ground = draw.box(
-        alt.Data(values=[{"lane": -1}]), *everywhere, name="ground", channels=draw.NO_TOOLTIP
-    )
+    nothing, size = alt.Data(values=[{"lane": -1}]), ("width", f"{_TOP + _TALL + 8}*u")
+    ground = draw.box(nothing, "0", "0", *size, name="ground", channels=draw.NO_TOOLTIP)
     params = [
         draw.selected_by("spot", ["lane"], "pointerover", [*hits, "ground"]),
         draw.selected_by("pick", ["lane"], "click", hits),
@@ -114,9 +112,6 @@ def four_steps(
         *_output(lanes),
     ]
     return draw.finish(drawn, params, width)
-
-
-# What the lanes know
 
 
 def _rows(lanes: Lanes) -> list[dict[str, Any]]:
@@ -165,40 +160,37 @@ def _lane_top(place: int, count: int) -> float:
     return _TOP + place * (_lane_height(count) + _BETWEEN)
 
 
-# What is drawn
-
-
 def _headings() -> list[alt.Chart]:
     places = (f"{_EDGE}", "x_card", "x_stack", "x_value")
     rooms = ("x_card-8", "x_stack-x_card-8", "x_value-x_stack-4", "width-x_value")
     drawn = []
     for (title, below), x, room in zip(STEPS_TAKEN, places, rooms, strict=True):
-        drawn.append(words(draw.quoted(title), x, "9*u", size=17, limit=room, bold=True))
-        drawn.append(words(draw.quoted(below), x, "30*u", size=12, limit=room))
+        drawn.append(words(draw.quote(title), x, "9*u", size=17, limit=room, bold=True))
+        drawn.append(words(draw.quote(below), x, "30*u", size=12, limit=room))
     return drawn
 
 
 def _focus(lanes: Lanes) -> list[alt.Chart]:
-    """The token that reads, at half the height of the lanes."""
+    """The query's token, at half the height of the lanes."""
     drawn = [
         frame(f"{_EDGE}", f"{_MIDDLE - 42}*u", _FOCUS, 84),
-        named("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
+        token_label("focus_word", f"{_EDGE}", _MIDDLE - 18, _FOCUS),
     ]
     if lanes.head.q is not None:
         query = lanes.head.q[lanes.query]
-        drawn += strip(query, _reach(_asked(lanes)), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
+        drawn += strip(query, _reach(lanes.compared_vectors), f"{_EDGE}", _MIDDLE + 16, _FOCUS)
     return drawn
 
 
 def _cards(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key: its word, its vector, and its score."""
     tall = _lane_height(len(lanes.lanes))
-    reach, top = _reach(_asked(lanes)), _top_score(lanes)
+    reach, top = _reach(lanes.compared_vectors), lanes.largest_score
     drawn = [frame("x_card", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
         bare = lane.key is None
-        drawn.append(named(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
+        drawn.append(token_label(f"words[{place}]", "x_card", middle - (0 if bare else 15), _CARD))
         if lane.key is not None:
             drawn += strip(lane.key, reach, "x_card", middle + 14, _CARD)
         drawn += _score(lane, place, middle, top)
@@ -213,12 +205,12 @@ def _score(lane: Lane, place: int, middle: float, top: float) -> list[alt.Chart]
     if lane.masked:
         patch = draw.box(draw.ONE, *box, stroke=MUTED, strokeDash=[4, 3], cornerRadius=ROUND)
         return [
-            patch, words(draw.quoted("masked"), centre, f"{middle}*u", size=13, align="center")
+            patch, words(draw.quote("masked"), centre, f"{middle}*u", size=13, align="center")
         ]  # fmt: skip
     if lane.score is None:
         return []
     colour = ramp("score")[round((0.5 + lane.score / (2 * top)) * (STEPS - 1))]
-    patch = draw.box(draw.ONE, *box, **outlined(place), fill=_hex(colour), cornerRadius=ROUND)
+    patch = draw.box(draw.ONE, *box, **lit_outline(place), fill=hex_of(colour), cornerRadius=ROUND)
     return [patch, number(short(round(lane.score, 2)), centre, f"{middle}*u", ink_on(colour), 17)]
 
 
@@ -262,18 +254,18 @@ def _stack(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
             drawn.append(number(_share(lane.weight), middle, y, _lane(ink, row), size))
     if lanes.sink > 0:
         y = f"{_TOP + (1 - lanes.sink / 2) * _TALL}*u"
-        label = draw.quoted(f"sink {_share(lanes.sink)}")
+        label = draw.quote(f"sink {_share(lanes.sink)}")
         drawn.append(words(label, middle, y, align="center"))
     return [*drawn, hit("segments", *place, rows)]
 
 
 def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
     """Each key's value vector and the weight that multiplies it."""
-    tall, reach = _lane_height(len(lanes.lanes)), _reach(_given(lanes))
+    tall, reach = _lane_height(len(lanes.lanes)), _reach(lanes.added_vectors)
     drawn = [frame("x_value", "datum.y*u", _CARD, tall, rows)]
     for place, lane in enumerate(lanes.lanes):
         middle = rows[place]["y"] + tall / 2
-        label = draw.quoted(f"{_share(lane.weight)} ×")
+        label = draw.quote(f"{_share(lane.weight)} ×")
         at = f"x_value+{_CARD / 2}*u"
         drawn.append(words(label, at, f"{middle - 15}*u", size=16, align="center", bold=True))
         drawn += strip(lane.value, reach, "x_value", middle + 14, _CARD)
@@ -281,40 +273,18 @@ def _values(lanes: Lanes, rows: list[dict[str, Any]]) -> list[alt.Chart]:
 
 
 def _output(lanes: Lanes) -> list[alt.Chart]:
-    """The blend: one new vector for the token that reads."""
+    """The blend: one new vector for the query's token."""
     return [
         frame("x_out", f"{_MIDDLE - 42}*u", _OUT, 84),
-        named("focus_word", "x_out", _MIDDLE - 18, _OUT),
-        *strip(lanes.output, _reach(_given(lanes)), "x_out", _MIDDLE + 16, _OUT),
+        token_label("focus_word", "x_out", _MIDDLE - 18, _OUT),
+        *strip(lanes.output, _reach(lanes.added_vectors), "x_out", _MIDDLE + 16, _OUT),
     ]
-
-
-# The kinds of mark
-
-
-# Numbers of the colours
-
-
-def _asked(lanes: Lanes) -> list[NDArray]:
-    """Query and keys, which share their colours."""
-    found = [lane.key for lane in lanes.lanes if lane.key is not None]
-    return found if lanes.head.q is None else [lanes.head.q[lanes.query], *found]
-
-
-def _given(lanes: Lanes) -> list[NDArray]:
-    """Values and output, which share their colours."""
-    return [*(lane.value for lane in lanes.lanes), lanes.output]
 
 
 def _reach(vectors: list[NDArray]) -> float:
     """Where the colours end: all but the outermost fiftieth, so that one outlier fades nothing."""
     sizes = np.abs(np.concatenate(vectors)) if vectors else np.ones(1)
     return float(np.quantile(sizes, 0.98)) or 1.0
-
-
-def _top_score(lanes: Lanes) -> float:
-    scores = [abs(lane.score) for lane in lanes.lanes if lane.score is not None]
-    return max(scores, default=1.0) or 1.0
 
 
 def _share(weight: float) -> str:
@@ -327,7 +297,3 @@ def _share(weight: float) -> str:
 def _lane(expression: str, row: dict[str, Any]) -> str:
     """An expression about a lane for a mark whose data does not know it."""
     return expression.replace("datum.lane", str(row["lane"]))
-
-
-def _hex(colour: NDArray) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())

@@ -69,7 +69,8 @@ def grid(
     bottom = _TOP + rows_h
     frame = draw.box(draw.ONE, "0", "0", "width", str(bottom + _BELOW))
     parts = [frame, *_legend(measure_title, low, high, null), cells, outline]
-    parts.append(_axes(layers, heads, row_h, bottom))
+    cell, step = ("cell_w", str(row_h)), str(_round(int(np.ceil(_READABLE / row_h))))
+    parts.append(head_axes((layers, heads), cell, (_LEFT, str(_TOP)), str(bottom), step))
     pick = draw.selection("pick_head", ["layer", "head"], "click", "heads")
     return draw.finish(parts, [pick, *params], width)
 
@@ -115,40 +116,52 @@ def _legend(title: str, low: float, high: float, null: float | None) -> list[alt
         at = f"{_LEFT}+16+70*{min(max((null - low) / (high - low), 0), 1)}"
         parts = [
             draw.box(draw.ONE, f"{at}-1", "14", "2", "15", fill=ACCENT),
-            draw.caption(draw.quoted(f"median null {short(null)}"), f"{_LEFT}+140", "16"),
+            draw.caption(draw.quote(f"median null {short(null)}"), f"{_LEFT}+140", "16"),
         ]
     return parts + [
-        draw.caption(draw.quoted(title), x, "0", limit=f"width-{_LEFT}"),
-        draw.caption(draw.quoted(short(low)), x, "16"),
+        draw.caption(draw.quote(title), x, "0", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(short(low)), x, "16"),
         draw.picture(bar, f"{_LEFT}+16", "18", "70", "7"),
-        draw.caption(draw.quoted(short(high)), f"{_LEFT}+92", "16"),
+        draw.caption(draw.quote(short(high)), f"{_LEFT}+92", "16"),
     ]
 
 
-def _axes(layers: int, heads: int, row_h: float, bottom: float) -> alt.Chart:
-    layer_step = int(np.ceil(_READABLE / row_h))
+def head_axes(
+    shape: tuple[int, int], cell: tuple[str, str], start: tuple[int, str], bottom: str, step: str
+) -> alt.Chart:
+    """Numbers of layers at the left of cells, and of heads below them, as many as can be read.
+
+    Args:
+        shape: layers and heads.
+        cell: expressions, the width and height of a cell.
+        start: where the cells start, left and top.
+        bottom: an expression, where they end.
+        step: an expression, from one layer that is numbered to the next.
+    """
+    (layers, heads), (w, h), (left, top) = shape, cell, start
     down = {
         "orient": "left",
-        "offset": -_LEFT,
-        "values": list(range(0, layers, _round(layer_step))),
+        "offset": -left,
+        "values": list(range(layers)),
+        "labelExpr": f"datum.value%{step}===0?format(datum.value,'d'):''",
         "labelPadding": 4,
         "title": "layer",
         "titleX": -27,
-        "titleY": _TOP + row_h * layers / 2,
+        "titleY": draw.ref(f"{top}+{h}*{layers}/2"),
     }
     across = {
         "orient": "bottom",
         "offset": draw.ref(f"{bottom}-height"),
         "values": list(range(heads)),
-        "labelExpr": "datum.value%ceil(16/cell_w)===0?format(datum.value,'d'):''",
+        "labelExpr": f"datum.value%ceil(16/{w})===0?format(datum.value,'d'):''",
         "labelPadding": 4,
         "title": "head",
-        "titleX": draw.ref(f"{_LEFT}+cell_w*{heads}/2"),
+        "titleX": draw.ref(f"{left}+{w}*{heads}/2"),
         "titleY": 18,
         "titleBaseline": "top",
     }
-    columns = draw.scale([-0.5, heads - 0.5], str(_LEFT), f"{_LEFT}+cell_w*{heads}")
-    rows = draw.scale([-0.5, layers - 0.5], str(_TOP), str(bottom))
+    columns = draw.scale([-0.5, heads - 0.5], str(left), f"{left}+{w}*{heads}")
+    rows = draw.scale([-0.5, layers - 0.5], top, bottom)
     return draw.anchor(x=(columns, across), y=(rows, down))
 
 

@@ -107,6 +107,22 @@ class Lanes:
         """(d_v,): the new vector."""
         return self.head.output[self.query]
 
+    @property
+    def compared_vectors(self) -> list[NDArray[np.float32]]:
+        """Query and keys, which share their colours."""
+        keys = [lane.key for lane in self.lanes if lane.key is not None]
+        return keys if self.head.q is None else [self.head.q[self.query], *keys]
+
+    @property
+    def largest_score(self) -> float:
+        """The largest size of a score, 1 where all are 0."""
+        return max((abs(lane.score or 0) for lane in self.lanes), default=0) or 1.0
+
+    @property
+    def added_vectors(self) -> list[NDArray[np.float32]]:
+        """Values and output, which share their colours."""
+        return [*(lane.value for lane in self.lanes), self.output]
+
     def _of(self, key: int) -> Lane:
         head, at = self.head, (self.query, key)
         allowed = bool(head.allowed[at])

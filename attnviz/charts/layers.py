@@ -8,7 +8,6 @@ Streamlit colours; words never become part of an expression, they are looked up 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import altair as alt
@@ -36,34 +35,6 @@ _STYLES = {
 }
 
 
-@dataclass
-class Section:
-    """A part of a picture: what it draws, what that needs, and how tall it is.
-
-    Attributes:
-        layers: drawn in this order.
-        key_layers: drawn above them, from one shared data row a key, known by its place `i`.
-        fixed, read: fields of those rows, name to expression: what depends on the room alone, and
-            what depends on the row that is read. Many marks follow the pointer, so their places
-            are fields, worked out once, and not expressions, worked out at every move.
-        over: drawn above the key layers.
-        params: parameters that the layers use.
-        height: an expression, pixels.
-        hovers, picks, spots: names of the views whose marks answer to hover, click and a key.
-    """
-
-    height: str
-    layers: list[alt.Chart] = field(default_factory=list)
-    key_layers: list[alt.Chart] = field(default_factory=list)
-    fixed: dict[str, str] = field(default_factory=dict)
-    read: dict[str, str] = field(default_factory=dict)
-    over: list[alt.Chart] = field(default_factory=list)
-    params: list[alt.VariableParameter] = field(default_factory=list)
-    hovers: list[str] = field(default_factory=list)
-    picks: list[str] = field(default_factory=list)
-    spots: list[str] = field(default_factory=list)
-
-
 def ref(expression: str) -> dict[str, str]:
     return {"expr": expression}
 
@@ -73,7 +44,7 @@ def px(expression: str) -> dict[str, Any]:
     return {"value": ref(expression)}
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Text of ours (never a user's) as a string inside an expression."""
     return json.dumps(text)
 
@@ -109,12 +80,13 @@ def mark(
         data,
         mark={"type": kind, **look},
         name=name,
-        transform=_calculations(calculate) if calculate else ONE,
+        transform=calculations(calculate) if calculate else ONE,
         encoding=alt.FacetedEncoding(**channels),
     )
 
 
-def _calculations(fields: dict[str, str]) -> list[dict[str, str]]:
+def calculations(fields: dict[str, str]) -> list[dict[str, str]]:
+    """Fields of data rows, name to expression, as Vega-Lite has them."""
     return [{"calculate": expression, "as": name} for name, expression in fields.items()]
 
 
@@ -190,7 +162,7 @@ def box(
     return mark("rect", place | (channels or {}), data, name=name, calculate=calculate, look=look)
 
 
-def placed(
+def boxes(
     name: str,
     data: Any = ONE,
     *,
@@ -211,56 +183,6 @@ def plain(field: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]
 def between(channel: str, field: str) -> dict[str, Any]:
     """The channels x and x2, or y and y2, from two fields that are named alike."""
     return {channel: plain(field, axis=None), f"{channel}2": {"field": f"{field}2"}}
-
-
-def compose(
-    sections: Sequence[Section],
-    *,
-    keys: int,
-    reading: dict[str, str],
-    query: int,
-    width: int,
-) -> alt.LayerChart:
-    """One picture of several sections, linked by "hover", "spot" and "pick".
-
-    Args:
-        sections: built to stand one below the other.
-        keys: how many keys are drawn.
-        reading: fields of the key layers' rows that every section may use.
-        query: the row that is read while the pointer is elsewhere.
-        width: pixels to start with; the page may set another.
-    """
-    ground = box(
-        alt.Data(values=[{"query": query, "key": -1, "side": 0}]),
-        "0",
-        "0",
-        "width",
-        _sum(sections),
-        name="ground",
-        channels=NO_TOOLTIP,
-    )
-    names = {
-        "hover": [name for section in sections for name in section.hovers],
-        "spot": [name for section in sections for name in section.spots],
-        "pick": [name for section in sections for name in section.picks],
-    }
-    selections = [
-        selected_by("hover", ["query", "side"], "pointerover", [*names["hover"], "ground"]),
-        selected_by("spot", ["key"], "pointerover", [*names["spot"], "ground"]),
-    ]
-    if names["pick"]:
-        selections.append(selected_by("pick", ["query"], "click", names["pick"]))
-    layers = [ground, *(layer for section in sections for layer in section.layers)]
-    on_keys = [layer for section in sections for layer in section.key_layers]
-    if on_keys:
-        known = {name: text for section in sections for name, text in section.fixed.items()}
-        known |= reading
-        known |= {name: text for section in sections for name, text in section.read.items()}
-        rows, steps = sequence(keys, "i"), _calculations(known)
-        layers.append(alt.LayerChart(rows, on_keys, transform=steps))
-    layers += [layer for section in sections for layer in section.over]
-    params = [param for section in sections for param in section.params]
-    return finish(layers, [*selections, *params], width)
 
 
 def finish(layers: Sequence[Any], params: Sequence[Any], width: int) -> alt.LayerChart:
@@ -296,7 +218,3 @@ def selected_by(
     names, of which Altair may lengthen the end."""
     marks = f"rect:{event}[event.item&&test(/^({'|'.join(views)})/,event.item.mark.name)]"
     return selection(name, fields, marks, "ground", clear=False)
-
-
-def _sum(sections: Sequence[Section]) -> str:
-    return "+".join(f"({section.height})" for section in sections)

@@ -1,4 +1,4 @@
-"""From afar: the overview of a long text, with the window whose cells are drawn."""
+"""The overview of a long text, with the window whose cells are drawn."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from attnviz.heads.overview import Overview
 SIDE = 230  # pixels of the longer side
 
 
-def from_afar(view: Overview, *, query: int, near: int) -> alt.LayerChart:
+def overview_map(view: Overview, *, query: int, near: int) -> alt.LayerChart:
     """The largest weight in each block of cells, on a log scale, under a frame to be dragged.
 
     The frame is the parameter "window", an interval of the fields "key" and "query", positions in
-    the text: it stands around the row that is read and the key `near`, and spans the rows and
+    the text: it stands around the selected query and the key `near`, and spans the rows and
     keys whose cells are drawn one by one elsewhere.
 
     Args:

@@ -1,6 +1,6 @@
 """Numbers of a row as text: three characters each, four significant digits.
 
-The browser gets a row of numbers as one string and unpacks the row that is read, and only that
+The browser gets a row of numbers as one string and unpacks the row in focus, and only that
 one. Text of a fixed width needs no delimiters and is half the size of decimals. What is not a
 number (masked, undefined) and what does not fit four digits has a code of its own.
 """

@@ -85,14 +85,14 @@ def paired_bars(
     ).configure_axis(labelFontSize=11, titleFontSize=11, titleFontWeight="normal")
 
 
-def drawn(series: Mapping[str, NDArray]) -> NDArray[np.int_]:
+def find_drawn(series: Mapping[str, NDArray]) -> NDArray[np.int_]:
     """The places of the labels that `paired_bars` draws, ascending."""
     sizes = np.nanmax(np.abs(np.stack([np.nan_to_num(v) for v in series.values()])), axis=0)
     return np.sort(np.argsort(-sizes, kind="stable")[:MOST])
 
 
 def _frame(labels: Sequence[str], series: Mapping[str, NDArray]) -> pd.DataFrame:
-    places = drawn(series)
+    places = find_drawn(series)
     rows = [
         {
             "label": labels[place],

@@ -25,10 +25,12 @@ _ANCHORS = {
 }
 
 UNDEFINED = (214, 51, 132)  # loud on purpose: a number that should not be there
-ACCENT = "#e8590c"  # the row that is read
+ACCENT = "#e8590c"  # the row in focus
 MUTED = "#757a84"  # text that has to be legible on a light and on a dark ground
 INK, PAPER = "#000000", "#ffffff"  # text on a light and on a dark patch
 SOLID = {"weight": "#7a5bc4", "contribution": "#148f84", "against": "#b8770f"}
+SIDES = {"a": SOLID["against"], "b": SOLID["contribution"]}
+"""Two heads, as in the map of differences: where A is larger, and where B is."""
 
 
 def ramp(name: str) -> Ramp:
@@ -42,7 +44,11 @@ def ramp(name: str) -> Ramp:
 def hexes(name: str, count: int = 13) -> list[str]:
     """The ramp as a few hex colours, for a scale that interpolates between them."""
     colours = ramp(name)[np.linspace(0, STEPS - 1, count).round().astype(int)]
-    return ["#{:02x}{:02x}{:02x}".format(*colour) for colour in colours.tolist()]
+    return [hex_of(colour) for colour in colours]
+
+
+def hex_of(colour: NDArray[np.uint8]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())
 
 
 def dark_from(name: str) -> float:

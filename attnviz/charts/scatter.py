@@ -39,7 +39,7 @@ def scatter(
     2
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
-    seen = drawn(x, y, log=log)
+    seen = find_drawn(x, y, log=log)
     frame = pd.DataFrame(
         [
             {
@@ -86,7 +86,7 @@ def scatter(
     )
 
 
-def drawn(x: NDArray, y: NDArray, *, log: bool) -> NDArray[np.bool_]:
+def find_drawn(x: NDArray, y: NDArray, *, log: bool) -> NDArray[np.bool_]:
     """(label,) which points `scatter` draws."""
     seen = np.isfinite(x) & np.isfinite(y)
     return np.asarray(seen & (x > 0) & (y > 0) if log else seen)

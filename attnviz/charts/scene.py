@@ -29,7 +29,7 @@ class Scene:
 
     Attributes:
         head: the head.
-        query: position of the row that is read.
+        query: position of the selected row.
         rows, keys: positions of the queries and keys drawn, ascending.
         stage: the score stage drawn, or a bias alone; None for what softmax received.
         measure_name: one of `attnviz.heads.contributions.MEASURES`.
@@ -99,12 +99,12 @@ class Scene:
 
     @property
     def place(self) -> int:
-        """Which of the drawn rows is the row that is read."""
+        """Which of the drawn rows is the selected one."""
         return int(np.searchsorted(self.rows, self.query))
 
     @property
     def one_text(self) -> bool:
-        """Whether queries and keys are the same tokens, so that a key can be read from."""
+        """Whether queries and keys are the same tokens, so that a key can be selected."""
         return self.head.stack != "cross" and len(set(self.head.allowed.shape)) == 1
 
     @cached_property
@@ -160,12 +160,17 @@ def scene(
     head: "Head",
     *,
     query: int,
-    stage: str | None,
-    measure: str,
-    padding: Padding,
+    stage: str | None = None,
+    measure: str = "weight",
+    padding: Padding = "show",
     near: int | None = None,
+    window: int | None = None,
 ) -> Scene:
     """The scene of a head around one row; of a long text, around one key.
+
+    Args:
+        window: rows and keys to draw, 0 for all of them; by default a text that is too long to be
+            drawn whole is cut to `WINDOW`.
 
     Raises:
         BadInput: no such query, stage or measure.
@@ -182,9 +187,11 @@ def scene(
         columns = columns[real]
         if head.stack != "cross":  # the same padding as rows; a row asked for is shown all the same
             rows = rows[real | (rows == query)]
-    if _is_long(head, rows, columns):
-        near = facing(query, queries, keys) if near is None else near
-        rows, columns = _around(rows, query), _around(columns, near)
+    if window is None:
+        window = WINDOW if _is_long(head, rows, columns) else 0
+    if window:
+        near = facing(query, queries, keys) if near is None or near >= keys else near
+        rows, columns = _around(rows, query, window), _around(columns, near, window)
     return Scene(head, query, rows, columns, stage, measure, hidden)
 
 
@@ -239,9 +246,9 @@ def nice_top(values: NDArray) -> float:
     return math.ceil(top / unit - 1e-9) * unit
 
 
-def _around(positions: NDArray[np.int64], middle: int) -> NDArray[np.int64]:
+def _around(positions: NDArray[np.int64], middle: int, size: int) -> NDArray[np.int64]:
     """The positions in the window around one of them."""
-    first, last = window_of(int(np.searchsorted(positions, middle)), len(positions))
+    first, last = window_of(int(np.searchsorted(positions, middle)), len(positions), size)
     return positions[first : last + 1]
 
 

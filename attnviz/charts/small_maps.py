@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from attnviz.charts import cell_images
 from attnviz.charts import layers as draw
+from attnviz.charts.head_grid import head_axes
 from attnviz.charts.palettes import ACCENT, MUTED
 from attnviz.charts.scales import ColourScale, WeightColour, short, weight_scale
 from attnviz.heads.overview import Thumbnails
@@ -85,7 +86,11 @@ def mosaic(
         parts.append(frame)
     parts.append(_spots(len(places), heads))
     if by_place:
-        parts.append(_axes(rows, heads, bottom))
+        parts.append(
+            head_axes(
+                (rows, heads), ("map_w", "map_h"), (_LEFT, "map_top"), bottom, "ceil(12/map_h)"
+            )
+        )
     pick = draw.selection("pick_head", ["layer", "head"], "click", "heads")
     return draw.finish(parts, [pick, *params], width)
 
@@ -148,8 +153,8 @@ def _legend(scale: ColourScale, block: int, names: str) -> list[alt.Chart]:
     each = "Each pixel is one weight." if block == 1 else f"Each pixel is the largest of {size}."
     x = f"{_LEFT}"
     return [
-        draw.caption(draw.quoted(scale.title), x, "0", limit=f"width-{_LEFT}"),
-        draw.caption(draw.quoted(each + names), x, "15", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(scale.title), x, "0", limit=f"width-{_LEFT}"),
+        draw.caption(draw.quote(each + names), x, "15", limit=f"width-{_LEFT}"),
         *(_powers(scale) if scale.log else _ends(scale)),
     ]
 
@@ -157,9 +162,9 @@ def _legend(scale: ColourScale, block: int, names: str) -> list[alt.Chart]:
 def _ends(scale: ColourScale) -> list[alt.Chart]:
     """The colour bar between its two numbers."""
     return [
-        draw.caption(draw.quoted(short(scale.low)), f"{_LEFT}", "31"),
+        draw.caption(draw.quote(short(scale.low)), f"{_LEFT}", "31"),
         draw.picture(cell_images.bar(scale.colours, 0, 1), f"{_LEFT}+40", "33", "90", "7"),
-        draw.caption(draw.quoted(short(scale.high)), f"{_LEFT}+136", "31"),
+        draw.caption(draw.quote(short(scale.high)), f"{_LEFT}+136", "31"),
     ]
 
 
@@ -183,30 +188,3 @@ def _powers(scale: ColourScale) -> list[alt.Chart]:
         draw.picture(cell_images.bar(scale.colours, 0, 1), start, "33", size, "7"),
         draw.anchor(scale.low, x=(across, numbers)),
     ]
-
-
-def _axes(rows: int, columns: int, bottom: str) -> alt.Chart:
-    down = {
-        "orient": "left",
-        "offset": -_LEFT,
-        "values": list(range(rows)),
-        "labelExpr": "datum.value%ceil(12/map_h)===0?format(datum.value,'d'):''",
-        "labelPadding": 4,
-        "title": "layer",
-        "titleX": -27,
-        "titleY": draw.ref(f"map_top+map_h*{rows}/2"),
-    }
-    across = {
-        "orient": "bottom",
-        "offset": draw.ref(f"{bottom}-height"),
-        "values": list(range(columns)),
-        "labelExpr": "datum.value%ceil(16/map_w)===0?format(datum.value,'d'):''",
-        "labelPadding": 4,
-        "title": "head",
-        "titleX": draw.ref(f"{_LEFT}+map_w*{columns}/2"),
-        "titleY": 18,
-        "titleBaseline": "top",
-    }
-    x = draw.scale([-0.5, columns - 0.5], str(_LEFT), f"{_LEFT}+map_w*{columns}")
-    y = draw.scale([-0.5, rows - 0.5], "map_top", bottom)
-    return draw.anchor(x=(x, across), y=(y, down))

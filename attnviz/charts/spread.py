@@ -30,7 +30,7 @@ def spread(
         noun: what one trial is, in the plural.
         lines: {name: place}; NaN draws no line.
 
-    >>> chart = spread(np.array([0.0, 0.1]), title="", noun="deals", lines={"even": 0.05})
+    >>> chart = spread(np.array([0.0, 0.1]), title="", noun="permutations", lines={"even": 0.05})
     >>> len(chart.layer)
     2
     """

@@ -23,7 +23,7 @@ def shade(usual: float, away: float) -> str:
     return f"lit<0||lit===datum.lane?{usual}:{away}"
 
 
-def outlined(place: int | None = None) -> dict[str, Any]:
+def lit_outline(place: int | None = None) -> dict[str, Any]:
     """The outline of a box that is lit with its lane."""
     own = "datum.lane" if place is None else str(place)
     return {
@@ -35,7 +35,7 @@ def outlined(place: int | None = None) -> dict[str, Any]:
 def frame(x: str, y: str, wide: int, tall: float, rows: Any = None) -> alt.Chart:
     """The box of a token, or one a lane."""
     data = draw.ONE if rows is None else alt.Data(values=rows)
-    look: dict[str, Any] = {"stroke": MUTED} if rows is None else outlined()
+    look: dict[str, Any] = {"stroke": MUTED} if rows is None else lit_outline()
     if rows is not None:
         look["strokeDash"] = draw.ref("datum.masked?[4,3]:[1,0]")
     return draw.box(data, x, y, f"{wide}*u", f"{tall}*u", cornerRadius=ROUND, **look)
@@ -45,7 +45,7 @@ def hit(name: str, x: str, y: str, w: str, h: str, rows: list[dict[str, Any]]) -
     """Unseen rectangles that answer to the pointer and speak to a screen reader."""
     hidden = ("lane", "y", "from", "share", "masked", "told")
     shown = [name for name in dict.fromkeys(n for row in rows for n in row) if name not in hidden]
-    tip = "{" + ",".join(f"{draw.quoted(n)}:datum[{draw.quoted(n)}]" for n in shown) + "}"
+    tip = "{" + ",".join(f"{draw.quote(n)}:datum[{draw.quote(n)}]" for n in shown) + "}"
     return draw.box(
         alt.Data(values=rows),
         *(x, y, w, h),
@@ -90,7 +90,7 @@ def _across(start: str, end: str) -> str:
     return f"({start})+(({end})-({start}))*datum.t"
 
 
-def named(label: str, x: str, y: float, wide: int) -> alt.Chart:
+def token_label(label: str, x: str, y: float, wide: int) -> alt.Chart:
     """A token's word, its middle at y, in the middle of its box."""
     limit = f"{wide - 10}*u"
     return words(

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from attnviz.charts import bar_row, chip_text, maps, selected_row
+from attnviz.charts import bar_row, chip_text, pair_maps, selected_row
 from attnviz.charts import layers as draw
 from attnviz.charts.bar_row import Order
 from attnviz.charts.scales import ScoreColour, WeightColour
 from attnviz.charts.scene import Padding, Scene, scene
+from attnviz.charts.sections import Section, compose
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -32,11 +33,11 @@ def explore(
 ) -> alt.LayerChart:
     """Two maps of a head, scores left and weights right, the text, and one row's contributions.
 
-    Rows are queries ("from"), columns are keys ("to"). Pointing at a row of either map reads it:
-    the chips of the text and the bars answer at once, in the browser. Tooltips give every cell's
-    numbers to four significant digits, true ones whatever the colours show. Clicking a row or a
-    chip sets the parameter "pick", field "query". From 700 pixels on the maps stand side by side,
-    below that one above the other; the picture follows the width that the page gives it.
+    Rows are queries ("from"), columns are keys ("to"). Pointing at a row of either map puts it in
+    focus: the chips of the text and the bars answer at once, in the browser. Tooltips give every
+    cell's numbers to four significant digits, true ones whatever the colours show. Clicking a row
+    or a chip sets the parameter "pick", field "query". From 700 pixels on the maps stand side by
+    side, below that one above the other; the picture follows the width that the page gives it.
 
     A masked cell is transparent and hatched, the direction of the hatch telling the reason; a row
     that attends to nothing is dotted; an undefined number is pink. None of these has a place on a
@@ -45,7 +46,7 @@ def explore(
 
     Args:
         head: the head.
-        query: position of the row that is read while the pointer is elsewhere, from 0.
+        query: position of the row that is in focus while the pointer is elsewhere, from 0.
         stage: a name in `head.panels`; None for the scores as softmax receives them.
         measure: what shades the chips and makes the bars, a name in
             `attnviz.heads.contributions.MEASURES`.
@@ -69,29 +70,28 @@ def explore(
     """
     drawn = scene(head, query=query, stage=stage, measure=measure, padding=padding, near=near)
     rest = f"{_note_height(drawn)}+chips_h+bars_h+{2 * _SPACE}"
-    both = maps.section(drawn, score_colour, weight_colour, _note_height(drawn), rest)
-    chips_top = f"{_note_height(drawn)}+pair_h+{_SPACE}"
+    both = pair_maps.sections(drawn, score_colour, weight_colour, _note_height(drawn), rest)
+    chips_top = f"{_note_height(drawn)}+maps_h+{_SPACE}"
     text = chip_text.section(drawn, chips_top)
     below = bar_row.section(drawn, order, f"{chips_top}+chips_h+{_SPACE}")
-    return _compose(drawn, [both, text, below], width)
+    return _compose(drawn, [*both, text, below], width)
 
 
 def _note_height(drawn: Scene) -> str:
     return "20" if drawn.note else "0"
 
 
-def _compose(drawn: Scene, sections: list[draw.Section], width: int) -> alt.LayerChart:
+def _compose(drawn: Scene, sections: list[Section], width: int) -> alt.LayerChart:
     if drawn.note:
-        note = draw.Section(height="20")
-        note.layers.append(draw.caption(draw.quoted(drawn.note), "0", "0"))
+        note = Section(height="20")
+        note.layers.append(draw.caption(draw.quote(drawn.note), "0", "0"))
         sections = [note, *sections]
-    gaps = draw.Section(height=str(_SPACE * (len(sections) - 1)))
-    sections[0].params = selected_row.params(drawn) + sections[0].params
-    return draw.compose(
+    tall = [section for section in sections if section.height != "0"]
+    gaps = Section(height=str(_SPACE * (len(tall) - 1)))
+    return compose(
         [*sections, gaps],
-        keys=len(drawn.keys),
-        reading=selected_row.fields(drawn),
-        query=drawn.query,
+        keys={"": (len(drawn.keys), selected_row.fields(drawn))},
+        params=selected_row.params(drawn),
         width=width,
     )
 
@@ -109,8 +109,8 @@ def pair(
     """The two maps of `explore` alone; arguments as there."""
     drawn = scene(head, query=query, stage=stage, measure="weight", padding=padding)
     note = _note_height(drawn)
-    both = maps.section(drawn, score_colour, weight_colour, note, note)
-    return _compose(drawn, [both], width)
+    both = pair_maps.sections(drawn, score_colour, weight_colour, note, note)
+    return _compose(drawn, both, width)
 
 
 def chips(

@@ -16,7 +16,8 @@ def register(commands: Any) -> None:
         run,
         "make what is in a file again from what it says about itself, and compare",
         "Read a file that attnviz wrote, run the model it names on the text it names, with every "
-        "what-if, and compare every number.",
+        "what-if, and compare every number: of NPZ and HTML how far apart it is, of other files "
+        "whether every bit is the same, by the digests in the file.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a file that attnviz wrote")
     parser.add_argument(

@@ -1,7 +1,8 @@
 """Export: a view as a picture, as data, as a page, as Python; and back.
 
 Every file says where its numbers come from: model, revision, type, tokens, layer, head, stage,
-every what-if, the order of the axes, versions. A file that is read back can be run again.
+every intervention, the order of the axes, the digests of the arrays, versions. A file that is read
+back can be run again.
 
 >>> import attnviz, tempfile, pathlib
 >>> from attnviz import export

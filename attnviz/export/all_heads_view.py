@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnviz import charts
+from attnviz.detectors import HEAD_MEASURES, profile
 from attnviz.errors import BadInput
 from attnviz.export import naming, provenance, script
 from attnviz.export.view import Axis, Quantity, View
@@ -33,8 +35,8 @@ def heads_view(
     name, and `null_` and `ceiling_` with the name behind it.
 
     Args:
-        capture, stack: as for `attnviz.detectors.profile`; of a run with what-ifs, the heads as
-            they left them.
+        capture, stack: as for `attnviz.detectors.profile`; of a run, the heads as its
+            interventions left them.
         measure: the one that is drawn.
         measures: those that are kept; all of them by default.
         rows: look at no more query rows than this, as `attnviz.detectors.profile` does.
@@ -51,10 +53,7 @@ def heads_view(
     >>> heads_view(capture, measures=["induction"]).arrays["induction"].shape
     (2, 3)
     """
-    from attnviz.detectors import HEAD_MEASURES, profile
-    from attnviz.interventions import Run
-
-    capture = capture.capture if isinstance(capture, Run) else capture
+    capture = provenance.find_capture(capture)
     kept = list(measures or (found.values if found is not None else HEAD_MEASURES))
     missing = [] if found is None else [name for name in kept if name not in found.values]
     if missing:
@@ -73,25 +72,22 @@ def heads_view(
     cells = int(sum(block.heads for block in capture.blocks if block.stack == known.stack))
     place: dict[str, Any] = {"kind": "heads", "stack": known.stack, "measure": measure}
     place |= {"measures": kept} | ({"rows": rows} if rows else {})
-    source = provenance.of_capture(capture) | {"place": place} | ({"link": link} if link else {})
+    source = provenance.of_view(place, link, capture)
     return View(
         title=f"{capture.info.name}, {known.stack}: {cells} heads by their measures"
-        + script.what_ifs(source),
-        finding=finding or _finding(known, measure),
+        + script.count_interventions(source),
+        finding=finding or _describe_top(known, measure),
         axes=[Axis("layer", np.arange(layers)), Axis("head", np.arange(heads))],
-        made=lambda: _quantities(known, kept),
-        drawn=chart or (lambda: _grid(known, measure)),
+        make_quantities=lambda: _make_quantities(known, kept),
+        draw_chart=chart or (lambda: _draw_grid(known, measure)),
         source=source,
         script=script.of_heads(source),
         stem=naming.stem(capture.info.name, "heads"),
         table=known.table,
-        flexible=False,
     )
 
 
-def _quantities(known: "HeadProfile", kept: Sequence[str]) -> dict[str, Quantity]:
-    from attnviz.detectors import HEAD_MEASURES
-
+def _make_quantities(known: "HeadProfile", kept: Sequence[str]) -> dict[str, Quantity]:
     both = ("layer", "head")
     quantities = {}
     for name in kept:
@@ -103,14 +99,19 @@ def _quantities(known: "HeadProfile", kept: Sequence[str]) -> dict[str, Quantity
     return quantities
 
 
-def _finding(known: "HeadProfile", measure: str) -> str:
-    from attnviz.detectors import HEAD_MEASURES
+def _find_top(known: "HeadProfile", measure: str) -> tuple[int, int]:
+    """(layer, head) of the most; of a measure that falls, such as entropy, of the least."""
+    values = known.values[measure]
+    order = -values if HEAD_MEASURES[measure].falls else values
+    top = int(np.where(np.isfinite(values), order, -np.inf).argmax())
+    return top // values.shape[1], top % values.shape[1]
 
+
+def _describe_top(known: "HeadProfile", measure: str) -> str:
     about, values = HEAD_MEASURES[measure], known.values[measure]
     if not np.isfinite(values).any():
         return f"{about.title}: no head has a number on this text."
-    order = -values if about.falls else values
-    layer, head = np.unravel_index(int(np.nanargmax(order)), values.shape)
+    layer, head = _find_top(known, measure)
     most = "least" if about.falls else "most"
     return (
         f"{about.title}: layer {layer}, head {head} has the {most}, {values[layer, head]:.3g} "
@@ -118,20 +119,15 @@ def _finding(known: "HeadProfile", measure: str) -> str:
     )
 
 
-def _grid(known: "HeadProfile", measure: str) -> Any:
-    from attnviz import charts
-    from attnviz.detectors import HEAD_MEASURES
-
-    values = known.values[measure]
-    about = HEAD_MEASURES[measure]
-    order = np.where(np.isfinite(values), -values if about.falls else values, -np.inf)
-    layer, head = np.unravel_index(int(order.argmax()), values.shape)
+def _draw_grid(known: "HeadProfile", measure: str) -> Any:
+    values, about = known.values[measure], HEAD_MEASURES[measure]
+    layer, head = _find_top(known, measure)
     top = np.nanmax(np.where(np.isfinite(known.ceilings[measure]), known.ceilings[measure], np.nan))
     largest = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
     return charts.grid(
         values,
-        layer=int(layer),
-        head=int(head),
+        layer=layer,
+        head=head,
         measure_title=f"{about.title}, {about.unit}",
         low=0.0,
         high=1.0 if 0 < top <= 1 else largest or 1.0,

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import tokenize
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -10,20 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.export import provenance
-from attnviz.export.tables import number
+from attnviz.export.tables import write_number
 from attnviz.export.view import REASON
 
 if TYPE_CHECKING:
     from attnviz.export.view import View
 
 _ENTRY = "provenance"
+_JSON = re.compile(rb'\s*\{\s*"provenance"\s*:\s*')  # how a file begins, laid out anew or not
 # what zipfile and numpy say of a damaged file: among them, a way of packing that nobody knows, a
 # password, a shape that no memory holds
 _DAMAGE = (
     *(ValueError, KeyError, OSError, EOFError, NotImplementedError, RuntimeError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, SyntaxError, TypeError),
+    *(zipfile.BadZipFile, zlib.error, SyntaxError, TypeError, tokenize.TokenError),
 )
-MOST_UNPACKED = 2**30  # bytes; a small file may claim to hold any number of zeros
+MOST_UNPACKED = 2**30  # bytes; a small file may claim to hold any write_number of zeros
 
 
 def to_npz(view: "View") -> bytes:
@@ -37,39 +40,39 @@ def to_npz(view: "View") -> bytes:
     return out.getvalue()
 
 
-def from_npz(data: bytes) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def read_npz(data: bytes) -> tuple[dict[str, NDArray], dict[str, Any]]:
     """The arrays and the provenance of an NPZ that `to_npz` wrote. Nothing pickled is opened."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             if sum(entry.file_size for entry in packed.infolist()) > MOST_UNPACKED:
-                raise provenance.not_ours()
+                provenance.refuse_file()
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         made = provenance.read(str(arrays.pop(_ENTRY)))
     except _DAMAGE as error:
-        raise provenance.not_ours() from error
+        provenance.refuse_file(error)
     return arrays, made
 
 
 def to_json(view: "View") -> bytes:
     """Provenance and arrays as strict JSON.
 
-    Masked is null; not a number is "NaN", and an infinity "Infinity" or "-Infinity".
+    Masked is null; not a write_number is "NaN", and an infinity "Infinity" or "-Infinity".
     """
     arrays = {}
     for name, values in view.arrays.items():
         masked = name in view.quantities and view.quantities[name].masked
         hidden = view.quantities[REASON].values != 0 if masked else np.zeros(values.shape, bool)
-        arrays[name] = _nested(values, hidden)
+        arrays[name] = _nest_cells(values, hidden)
     whole = f'{{"provenance":{provenance.write(view.provenance)},"arrays":{json.dumps(arrays)}}}'
     return whole.encode()
 
 
-def _nested(values: NDArray, hidden: NDArray) -> list[Any]:
+def _nest_cells(values: NDArray, hidden: NDArray) -> list[Any]:
     cells = values.astype(object)
     if values.dtype.kind == "f":
         # as text and back: the decimal of the float32 itself, not of the float64 it becomes
-        words = [number(value) for value in values.ravel()]
+        words = [write_number(value) for value in values.ravel()]
         read = [float(w) if w[-1].isdigit() else w for w in words]
         cells = np.array(read, object).reshape(values.shape)
     cells[hidden] = None
@@ -77,23 +80,8 @@ def _nested(values: NDArray, hidden: NDArray) -> list[Any]:
     return nested
 
 
-def from_json(data: bytes) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """The arrays and the provenance of a JSON file that `to_json` wrote."""
-    try:
-        whole = json.loads(data)
-        made = provenance.read(json.dumps(whole["provenance"]))
-        raw = whole["arrays"]
-        found = {
-            name: _unnested(raw[name], about["dtype"]) for name, about in made["arrays"].items()
-        }
-        for name in made["axis_order"]:
-            found[f"{name}_places"] = np.array(raw[f"{name}_places"], np.int64)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise provenance.not_ours() from error
-    return found, made
-
-
-def _unnested(cells: Any, dtype: str) -> NDArray:
-    raw = np.array(cells, object)
-    flat = [-np.inf if cell is None else float(cell) for cell in raw.ravel()]
-    return np.array(flat).reshape(raw.shape).astype(dtype)
+def read_json_provenance(data: bytes) -> dict[str, Any]:
+    """The provenance in a JSON file that `to_json` wrote; its arrays are left alone."""
+    start = _JSON.match(data)
+    whole = start is not None and data[-64:].rstrip().endswith(b"}")
+    return provenance.read(data[start.end() :] if start and whole else "")

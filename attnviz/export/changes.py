@@ -1,4 +1,4 @@
-"""What-ifs written down: as data in a file, as Python in a script, as words on a command line."""
+"""Interventions written down: as data in a file, as Python in a script, as words of a command."""
 
 import ast
 import math
@@ -24,7 +24,7 @@ KINDS: dict[str, type[Intervention]] = {
 
 
 def as_data(change: Intervention) -> dict[str, Any]:
-    """The kind of a what-if, and each of its fields that is not at its default.
+    """The kind of an intervention, and each of its fields that is not at its default.
 
     Raises:
         BadInput: a kind of somebody's own, which no file can hold.
@@ -39,18 +39,18 @@ def as_data(change: Intervention) -> dict[str, Any]:
             why=f"A file can hold these: {', '.join(KINDS)}.",
             todo="Make the change with one of them.",
         )
-    options = {field.name: _plain(getattr(change, field.name)) for field in fields(change)}
+    options = {field.name: _to_json(getattr(change, field.name)) for field in fields(change)}
     default = {field.name: field.default for field in fields(change)}
-    return {"kind": name} | {k: v for k, v in options.items() if v != _plain(default[k])}
+    return {"kind": name} | {k: v for k, v in options.items() if v != _to_json(default[k])}
 
 
 def from_data(data: Mapping[str, Any]) -> Intervention:
-    """The what-if that `as_data` wrote.
+    """The intervention that `as_data` wrote.
 
     Raises:
         BadInput: no such kind, or options that it does not have.
     """
-    options = {name: _tuple(value) for name, value in data.items() if name != "kind"}
+    options = {name: _read_field(value) for name, value in data.items() if name != "kind"}
     kind = KINDS.get(str(data.get("kind")))
     if kind is None or not set(options) <= {field.name for field in fields(kind)}:
         raise BadInput(
@@ -62,18 +62,18 @@ def from_data(data: Mapping[str, Any]) -> Intervention:
 
 
 def as_python(change: Intervention) -> str:
-    """Python that makes the what-if, where the names of `attnviz.interventions` are imported.
+    """Python that makes the intervention, where the names of `attnviz.interventions` are imported.
 
     >>> as_python(interventions.HideKeys(0, 1, keys=[2]))
     'HideKeys(layer=0, head=1, keys=(2,))'
     """
     data = as_data(change)
-    options = (f"{name}={_literal(value)}" for name, value in data.items() if name != "kind")
+    options = (f"{name}={_write_literal(value)}" for name, value in data.items() if name != "kind")
     return f"{data['kind']}({', '.join(options)})"
 
 
 def from_words(words: str) -> Intervention:
-    """The what-if that is written as in Python, with plain numbers and texts; nothing is run.
+    """The intervention that is written as in Python, with plain numbers and texts; nothing is run.
 
     Raises:
         BadInput: anything else.
@@ -99,31 +99,33 @@ def from_words(words: str) -> Intervention:
         ) from error
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """A field as JSON has it."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray | Sequence | range) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     return value
 
 
-def _literal(value: Any) -> str:
+def _write_literal(value: Any) -> str:
     """A field as Python: its numbers without end, which have no literal, by their name."""
     if isinstance(value, list | tuple):
-        items = ", ".join(map(_literal, value))
+        items = ", ".join(map(_write_literal, value))
         return f"({items},)" if len(value) == 1 else f"({items})"
-    value = _number(value)
+    value = _read_number(value)
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
 
 
-def _number(value: Any) -> Any:
+def _read_number(value: Any) -> Any:
     """A field as a file has it: JSON has names for NaN and the infinities."""
     names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _tuple(value: Any) -> Any:
-    return tuple(map(_number, value)) if isinstance(value, list | tuple) else _number(value)
+def _read_field(value: Any) -> Any:
+    return (
+        tuple(map(_read_number, value)) if isinstance(value, list | tuple) else _read_number(value)
+    )

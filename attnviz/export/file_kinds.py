@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import BadInput, TooLarge
 from attnviz.export import array_files, provenance, still_pictures, tables, webpage
@@ -25,22 +25,26 @@ class Kind:
     make: "Callable[[View], bytes]"
 
 
-def _script(view: "View") -> bytes:
+def _write_script(view: "View") -> bytes:
     note = provenance.write(view.provenance)
     return f"{view.script}\n# provenance: {note}\n".encode()
 
 
+def _read_script(contents: bytes) -> dict[str, Any]:
+    return provenance.read(contents.rpartition(b"\n# provenance: ")[2])
+
+
 KINDS: dict[str, Kind] = {
-    "svg": Kind("SVG", "the picture, sharp at any size", "image/svg+xml", still_pictures.svg),
-    "png": Kind("PNG", "the picture in dots, for slides", "image/png", still_pictures.png),
+    "svg": Kind("SVG", "the picture, sharp at any size", "image/svg+xml", still_pictures.to_svg),
+    "png": Kind("PNG", "the picture in dots, for slides", "image/png", still_pictures.to_png),
     "csv": Kind("CSV", "all numbers, a row a cell", "text/csv", tables.to_csv),
     "parquet": Kind(
         "Parquet", "the same table, for programs", "application/octet-stream", tables.to_parquet
     ),
     "npz": Kind("NPZ", "the arrays, for numpy", "application/octet-stream", array_files.to_npz),
     "json": Kind("JSON", "the arrays, for anything else", "application/json", array_files.to_json),
-    "html": Kind("HTML", "one page that works offline", "text/html", webpage.html),
-    "py": Kind("Python", "a script that makes the same numbers", "text/x-python", _script),
+    "html": Kind("HTML", "one page that works offline", "text/html", webpage.to_html),
+    "py": Kind("Python", "a script that makes the same numbers", "text/x-python", _write_script),
 }
 """Every kind of file by its ending. All hold the provenance."""
 
@@ -52,7 +56,7 @@ def data(view: "View", kind: str) -> bytes:
         BadInput: no such kind.
         TooLarge, AttnvizError: the picture could not be drawn; see the message.
     """
-    if _known(kind) not in view.kinds:
+    if _check_kind(kind) not in view.kinds:
         raise BadInput(
             what=f"There is no {KINDS[kind].title} of this view.",
             why="It has no picture, no numbers or no script.",
@@ -64,7 +68,7 @@ def data(view: "View", kind: str) -> bytes:
 def save(view: "View", path: str | Path) -> Path:
     """Write a view into a file; its ending says what it will hold, see `KINDS`."""
     path = Path(path)
-    contents = data(view, _known(path.suffix.removeprefix(".").lower()))
+    contents = data(view, _check_kind(path.suffix.removeprefix(".").lower()))
     try:
         path.write_bytes(contents)
     except OSError as error:
@@ -76,7 +80,7 @@ def save(view: "View", path: str | Path) -> Path:
     return path
 
 
-def _known(kind: str) -> str:
+def _check_kind(kind: str) -> str:
     if kind not in KINDS:
         raise BadInput(
             what=f"There is no file of the kind {kind!r}." if kind else "The file has no ending.",
@@ -94,7 +98,7 @@ def read(path: str | Path) -> Saved:
         TooLarge: it has more than `MOST_READ` bytes.
     """
     path = Path(path)
-    kind = _known(path.suffix.removeprefix(".").lower())
+    kind = _check_kind(path.suffix.removeprefix(".").lower())
     try:
         if path.stat().st_size > MOST_READ:
             raise TooLarge(
@@ -114,21 +118,21 @@ def read(path: str | Path) -> Saved:
 
 def from_bytes(contents: bytes, kind: str) -> Saved:
     """What the bytes of a file of this kind hold."""
-    kind = _known(kind)
-    if kind == "svg":
-        return Saved({}, still_pictures.read_svg(contents))
-    if kind == "png":
-        return Saved({}, still_pictures.read_png(contents))
-    if kind == "py":
-        last = contents.decode("utf-8", "replace").rstrip().rsplit("\n# provenance: ", 1)[-1]
-        return Saved({}, provenance.read(last))
+    kind = _check_kind(kind)
+    if kind == "npz":
+        return Saved(*array_files.read_npz(contents))
     if kind == "html":
-        packed, made = webpage.read(contents)
-        return Saved(array_files.from_npz(packed)[0], made)
-    readers = {
-        "npz": array_files.from_npz,
-        "csv": tables.from_csv,
-        "parquet": tables.from_parquet,
-        "json": array_files.from_json,
-    }
-    return Saved(*readers[kind](contents))
+        packed, made = webpage.read_page(contents)
+        return Saved(array_files.read_npz(packed)[0], made)
+    return Saved({}, _READERS[kind](contents))
+
+
+_READERS: dict[str, Callable[[bytes], dict[str, Any]]] = {
+    "svg": still_pictures.read_svg_provenance,
+    "png": still_pictures.read_png_provenance,
+    "csv": tables.read_csv_provenance,
+    "parquet": tables.read_parquet_provenance,
+    "json": array_files.read_json_provenance,
+    "py": _read_script,
+}
+"""What reads the provenance of each kind of file that is read for it alone."""

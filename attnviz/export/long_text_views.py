@@ -1,20 +1,22 @@
 """Views of a long text: a whole head in blocks of cells, and one row on all of its keys."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnviz.charts.overview_chart import overview_map
+from attnviz.charts.row_profile import row_profile
 from attnviz.errors import BadInput
 from attnviz.export import naming, provenance, script
-from attnviz.export.one_head_view import head_view
-from attnviz.export.view import Axis, Quantity, View
-from attnviz.interventions import Run
+from attnviz.export.one_head_view import head_view, token_axis
+from attnviz.export.view import Quantity, View
+from attnviz.heads.overview import overview
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
     from attnviz.heads.overview import Overview
+    from attnviz.interventions import Run
 
 _LARGEST = "probability, 0 to 1: the largest weight among the block's cells; NaN: all are masked"
 
@@ -31,7 +33,7 @@ def overview_view(
     finding: str = "",
     link: str = "",
 ) -> View:
-    """A whole head from afar, as `attnviz.heads.overview` works it out and `from_afar` draws it.
+    """A whole head at a glance, as `attnviz.heads.overview` has it and `overview_map` draws it.
 
     Its one array is "largest_weight", (query, key) float32: a cell is a block of the head, and its
     places are the first query and the first key of the block. NaN where all of a block is masked.
@@ -50,41 +52,33 @@ def overview_view(
     >>> overview_view(capture, layer=1, head=0).arrays["largest_weight"].shape
     (121, 121)
     """
-    from attnviz.heads.overview import overview
-
-    capture = of.capture if isinstance(of, Run) else of
+    capture = provenance.find_capture(of)
     one = capture.head(layer, head, stack)
     known = overview(one) if found is None else found
     place = {"kind": "overview", "stack": one.stack, "layer": layer, "head": head}
     place |= {"query": query, "near": near, "step": known.step}
     place |= {"of_rows": known.queries, "of_keys": known.keys}
-    source = provenance.of_capture(capture) | {"place": place} | ({"link": link} if link else {})
-    first = [np.arange(0, count, known.step) for count in (known.queries, known.keys)]
+    source = provenance.of_view(place, link, capture)
+    rows, keys = (np.arange(0, count, known.step) for count in (known.queries, known.keys))
     return View(
         title=f"{capture.info.name}, {one.stack} layer {layer}, head {head} in blocks of "
-        f"{known.step} x {known.step} cells" + script.what_ifs(source),
-        finding=finding or _finding(known),
+        f"{known.step} x {known.step} cells" + script.count_interventions(source),
+        finding=finding or _describe_largest(known),
         axes=[
-            Axis(name, places, {f"{name}_label": [tokens[at].label for at in places.tolist()]})
-            for name, places, tokens in zip(
-                ("query", "key"), first, (one.query_tokens, one.key_tokens), strict=True
-            )
+            token_axis("query", rows, one.query_tokens, ["label"]),
+            token_axis("key", keys, one.key_tokens, ["label"]),
         ],
-        made=lambda: {"largest_weight": Quantity(known.weights, ("query", "key"), _LARGEST)},
-        drawn=_picture(known, query, near),
+        make_quantities=lambda: {
+            "largest_weight": Quantity(known.weights, ("query", "key"), _LARGEST)
+        },
+        draw_chart=lambda: overview_map(known, query=query, near=near),
         source=source,
         script=script.of_overview(source),
         stem=naming.stem(capture.info.name, f"L{layer}H{head}", "overview"),
     )
 
 
-def _picture(known: "Overview", query: int, near: int) -> Callable[[], Any]:
-    from attnviz.charts.overview_chart import from_afar
-
-    return lambda: from_afar(known, query=query, near=near)
-
-
-def _finding(known: "Overview") -> str:
+def _describe_largest(known: "Overview") -> str:
     if not known.cells:
         return f"The largest weight in each block of {known.step} x {known.step} cells."
     cell = known.cells[0]
@@ -113,9 +107,7 @@ def row_view(
     >>> row_view(capture, layer=1, head=0, query=4).arrays["weights"].shape
     (1, 5)
     """
-    from attnviz.charts.row_profile import row_profile
-
-    capture = of.capture if isinstance(of, Run) else of
+    capture = provenance.find_capture(of)
     one = capture.head(layer, head, stack)
     count, keys = one.allowed.shape
     if not 0 <= query < count:
@@ -130,9 +122,9 @@ def row_view(
     return replace(
         view,
         title=f"{capture.info.name}, {one.stack} layer {layer}, head {head}: row {query} on all "
-        f"{keys:,} keys" + script.what_ifs(source),
+        f"{keys:,} keys" + script.count_interventions(source),
         finding=finding or view.finding,
-        drawn=lambda: row_profile(row),
+        draw_chart=lambda: row_profile(row),
         source=source,
         script=script.of_head(source),
         stem=naming.stem(capture.info.name, f"L{layer}H{head}", f"row-{query}"),

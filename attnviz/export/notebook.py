@@ -19,7 +19,7 @@ _ROOM = 150  # pixels for title and finding above the picture
 
 def bundle(view: "View") -> dict[str, str]:
     """What a notebook is to show: the page in a frame, and the finding where there is no HTML."""
-    page = webpage.html(view).decode()
+    page = webpage.to_html(view).decode()
     found = _HEIGHT.search(page)
     high = (int(found.group(1)) if found else 700) + _ROOM
     frame = (

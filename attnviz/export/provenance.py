@@ -6,13 +6,14 @@ import platform
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 import attnviz
 from attnviz.errors import BadInput
 from attnviz.export.changes import as_data
+from attnviz.interventions import Run
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -20,18 +21,35 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Raised when a file of today could no longer be read as one of yesterday."""
+MOST_READ = 64 * 2**20
+"""Characters of a provenance that is read back; a small file may claim any number of them."""
+_IDS = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 
 
+def find_capture(of: "Capture | Run") -> "Capture":
+    """What the numbers of a view are read off: of a run, its capture with the interventions."""
+    return of.capture if isinstance(of, Run) else of
+
+
+def of_view(
+    place: Mapping[str, Any], link: str = "", capture: "Capture | None" = None
+) -> dict[str, Any]:
+    """The source of a view: of its capture where it has one, which place it shows, the address
+    that shows the same."""
+    made = {"versions": versions()} if capture is None else of_capture(capture)
+    return made | {"place": dict(place)} | ({"link": link} if link else {})
+
+
 def of_capture(capture: "Capture") -> dict[str, Any]:
-    """Model, input, receipt and versions of a capture, and its what-ifs where it has some."""
+    """Model, input, receipt and versions of a capture, and its interventions where it has some."""
     receipt = capture.receipt
     changes = [as_data(change) for change in capture.interventions]
     return {
         "model": of_model(capture.info),
         "input": {
             "asked": dict(capture.asked),
-            **{name: ids[0].tolist() for name, ids in capture.forward.items() if _is_ids(name)},
+            **{name: capture.forward[name][0].tolist() for name in _IDS if name in capture.forward},
             "notes": list(capture.notes),
         },
         "receipt": {
@@ -45,10 +63,6 @@ def of_capture(capture: "Capture") -> dict[str, Any]:
         **({"interventions": changes} if changes else {}),
         "versions": versions(),
     }
-
-
-def _is_ids(name: str) -> bool:
-    return name in ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
 
 
 def of_model(info: "ModelInfo") -> dict[str, Any]:
@@ -87,30 +101,35 @@ def loadable(model: Mapping[str, Any]) -> bool:
 
 
 def write(provenance: Mapping[str, Any]) -> str:
-    """Provenance as one line of strict JSON in ASCII."""
-    return json.dumps(_strict(provenance), allow_nan=False, separators=(",", ":"))
+    """Provenance as one line of strict JSON in ASCII; numpy's numbers as numbers, and the names of
+    NaN and the infinities, for which JSON has no number."""
+    loose = json.dumps(provenance, default=np.generic.item)
+    return json.dumps(json.loads(loose, parse_constant=str), separators=(",", ":"))
 
 
 def read(text: str | bytes) -> dict[str, Any]:
-    """What `write` wrote.
+    """What `write` wrote; whatever stands behind it is not looked at.
 
     Raises:
         BadInput: it is something else, or of a later attnviz.
     """
+    text = text[:MOST_READ]
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        words = text.decode() if isinstance(text, bytes) else text
+        found, _ = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(words)
         number = int(str(found["format"]).removeprefix("attnviz "))
         if number <= FORMAT:
             _check(found)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise not_ours() from error
+        refuse_file(error)
     if number > FORMAT:
         raise BadInput(
             what=f"This file was written in format {number} of attnviz.",
             why=f"This version reads format {FORMAT}.",
             todo="Install a newer attnviz.",
         )
-    return found
+    checked: dict[str, Any] = found
+    return checked
 
 
 def _check(found: Mapping[str, Any]) -> None:
@@ -125,34 +144,27 @@ def _check(found: Mapping[str, Any]) -> None:
         shape = [lengths[name] for name in about["axes"]]
         if list(about["shape"]) != shape or np.dtype(about["dtype"]).kind not in "iufb":
             raise ValueError("not an array")
+        if "sha256" in about:  # files of before have no digests
+            largest = about["largest"]
+            known = largest is None or math.isfinite(largest)
+            if not known or not isinstance(about["sha256"], str):
+                raise ValueError("no digest")
     for name in ("place", "model", "input"):
         if not isinstance(found.get(name, {}), dict):
             raise ValueError("not an object")
     changes = found.get("interventions", [])
     if not isinstance(changes, list) or not all(isinstance(one, dict) for one in changes):
-        raise ValueError("not what-ifs")
+        raise ValueError("not interventions")
 
 
-def not_ours() -> BadInput:
-    return BadInput(
+def refuse_file(cause: Exception | None = None) -> NoReturn:
+    """Raise what says that a file holds no view."""
+    raise BadInput(
         what="This file holds no view of attnviz.",
         why="The note about where its numbers come from is missing or damaged.",
         todo="Give a file that attnviz wrote.",
-    )
+    ) from cause
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
-
-
-def _strict(value: Any) -> Any:
-    """JSON has no number for NaN and the infinities: their names stand for them."""
-    if isinstance(value, Mapping):
-        return {str(k): _strict(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(item) for item in value]
-    if isinstance(value, np.generic):
-        return _strict(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value

@@ -13,17 +13,18 @@ def of_head(source: Mapping[str, Any]) -> str:
 
     Texts and names stand in it as literals of Python: whatever they hold, none of it is run.
     """
-    place, changes = source["place"], source.get("interventions", [])
+    place = source["place"]
     profile = place.get("picture") == "row profile"
     drawn = "from attnviz.charts.row_profile import row_profile"
-    lines = [*_opening(source, drawn if profile else "from attnviz import charts"), ""]
-    lines += _model(source["model"])
-    lines += _run(source["input"], changes)
-    lines += [_head("head", place), ""]
-    lines += _arrays(place)
     row = place["query"]
-    profiled = [f"chart = row_profile(head.rows({row}, {row + 1}))"]
-    lines += ["", *(profiled if profile else _chart(place))]
+    lines = [
+        *_write_start(source, drawn if profile else "from attnviz import charts"),
+        _write_head("head", place),
+        "",
+        *_write_arrays(place),
+        "",
+        f"chart = row_profile(head.rows({row}, {row + 1}))" if profile else _write_chart(place),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -32,10 +33,8 @@ def of_heads(source: Mapping[str, Any]) -> str:
     of all heads."""
     place = source["place"]
     rows = f", rows={place['rows']!r}" if place.get("rows") else ""
-    lines = [*_opening(source, "from attnviz.detectors import profile"), ""]
-    lines += _model(source["model"])
-    lines += _run(source["input"], source.get("interventions", []))
-    lines += [
+    lines = [
+        *_write_start(source, "from attnviz.detectors import profile"),
         f"names = {place['measures']!r}",
         f"found = profile(capture, {place['stack']!r}, measures=names{rows})",
         "values = {name: found.values[name] for name in names}",
@@ -46,20 +45,21 @@ def of_heads(source: Mapping[str, Any]) -> str:
 
 
 def of_overview(source: Mapping[str, Any]) -> str:
-    """A script whose `weights`, (query, key), are those of a view of a head from afar, and whose
-    `chart` is its picture."""
-    place, changes = source["place"], source.get("interventions", [])
-    more = (
-        "from attnviz.charts.overview_chart import from_afar",
-        "from attnviz.heads.overview import overview",
-    )
-    lines = [*_opening(source, *more), "", *_model(source["model"])]
-    lines += [*_run(source["input"], changes), _head("head", place), ""]
-    lines += [
+    """A script whose `weights`, (query, key), are those of a view of a whole head in blocks, and
+    whose `chart` is its picture."""
+    place = source["place"]
+    step = place["step"]
+    lines = [
+        *_write_start(
+            source,
+            "from attnviz.charts.overview_chart import overview_map",
+            "from attnviz.heads.overview import overview",
+        ),
+        _write_head("head", place),
+        "",
         "found = overview(head)",
-        f"weights = found.weights  # the largest in each block of {place['step']} x "
-        f"{place['step']} cells",
-        f"chart = from_afar(found, query={place['query']}, near={place['near']})",
+        f"weights = found.weights  # the largest in each block of {step} x {step} cells",
+        f"chart = overview_map(found, query={place['query']}, near={place['near']})",
     ]
     return "\n".join(lines) + "\n"
 
@@ -71,16 +71,13 @@ def of_two_heads(source: Mapping[str, Any], *, apart: bool) -> str:
     more = ["from attnviz.charts.compared import compared"]
     if not apart:
         more.append("from attnviz.heads.comparison import difference")
-    changes = [side.get("interventions", []) for side in (source, second)]
-    lines = [*_opening({"interventions": [*changes[0], *changes[1]]}, *more), ""]
-    lines += [*_model(source["model"]), *_run(source["input"], changes[0])]
-    lines.append(_head("a", place["a"]))
+    lines = [*_write_start(source, *more, also=second), _write_head("a", place["a"])]
     if source["model"] != second["model"]:
-        lines += ["", *_model(second["model"])]
-    runs = [(side["model"], side["input"]) for side in (source, second)]
-    if runs[0] != runs[1] or changes[0] != changes[1]:
-        lines += _run(second["input"], changes[1])
-    lines += [_head("b", place["b"]), ""]
+        lines += ["", *_write_model(second["model"])]
+    runs = [(side["model"], _write_run(side)) for side in (source, second)]
+    if runs[0] != runs[1]:
+        lines += runs[1][1]
+    lines += [_write_head("b", place["b"]), ""]
     if not apart:
         lines.append(f"found = difference(a, b, {place['of']!r})  # (query, key), B minus A")
     options = {name: place[name] for name in ("query", "other_query", "of", "weight_colour")}
@@ -89,13 +86,13 @@ def of_two_heads(source: Mapping[str, Any], *, apart: bool) -> str:
     return "\n".join([*lines, f"chart = compared(a, b, {given})"]) + "\n"
 
 
-def what_ifs(source: Mapping[str, Any]) -> str:
-    """How many what-ifs the numbers are of, for the end of a title; "" where there are none."""
+def count_interventions(source: Mapping[str, Any]) -> str:
+    """How many interventions the numbers are of, for a title; "" where there are none."""
     count = len(source.get("interventions", []))
     return f", with {count} what-if{'s' * (count > 1)}" if count else ""
 
 
-def _head(name: str, at: Mapping[str, Any]) -> str:
+def _write_head(name: str, at: Mapping[str, Any]) -> str:
     of = f"layer={at['layer']}, head={at['head']}, stack={at['stack']!r}"
     return f"{name} = capture.head({of})"
 
@@ -103,36 +100,44 @@ def _head(name: str, at: Mapping[str, Any]) -> str:
 def of_capture(source: Mapping[str, Any], then: str = "") -> str:
     """A script that leads to the head that a table was measured on, and `then`: lines that make
     the table of `model`, `capture` and `head`, as far as the source knows of them."""
-    place, changes = source["place"], source.get("interventions", [])
-    lines = [*_opening(source), "", *_model(source["model"])]
-    if "input" in source:
-        lines += _run(source["input"], changes)
+    place = source["place"]
+    lines = _write_start(source)
     if "layer" in place:
-        lines.append(_head("head", place))
+        lines.append(_write_head("head", place))
         if not then:
             lines.append(f"row = head.contributions(query={place['query']})  # a row a key")
     if "second" in source:
-        lines += ["", *_second(source, source["second"])]
+        lines += ["", *_write_second(source, source["second"])]
     lines += ["", then.strip()] if then else []
     return "\n".join(lines) + "\n"
 
 
-def _second(source: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+def _write_second(source: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     """The head of the other side, as `other`."""
-    lines = [] if second["model"] == source["model"] else _model(second["model"])
-    lines += _run(second["input"], second.get("interventions", []))
-    return [*lines, _head("other", second["place"])]
+    lines = [] if second["model"] == source["model"] else _write_model(second["model"])
+    lines += _write_run(second)
+    return [*lines, _write_head("other", second["place"])]
 
 
-def _opening(source: Mapping[str, Any], *more: str) -> list[str]:
-    changes = source.get("interventions", [])
+def _write_start(
+    source: Mapping[str, Any], *more: str, also: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Imports, those of the interventions of the source `also` too; the model and, where the source
+    has an input, its run."""
+    changes = [*source.get("interventions", []), *(also or {}).get("interventions", [])]
     kinds = sorted({change["kind"] for change in changes})
-    lines = ["# Made with attnviz. Layers, heads and positions count from 0.", "import attnviz"]
-    lines += more
-    return [*lines, f"from attnviz.interventions import {', '.join(kinds)}"] if kinds else lines
+    return [
+        "# Made with attnviz. Layers, heads and positions count from 0.",
+        "import attnviz",
+        *more,
+        *([f"from attnviz.interventions import {', '.join(kinds)}"] if kinds else []),
+        "",
+        *_write_model(source["model"]),
+        *(_write_run(source) if "input" in source else []),
+    ]
 
 
-def _model(model: Mapping[str, Any]) -> list[str]:
+def _write_model(model: Mapping[str, Any]) -> list[str]:
     if not loadable(model):
         return [
             "# No name loads this model: put the object and its tokenizer here.",
@@ -153,8 +158,8 @@ def _is_commit(revision: str) -> bool:
     return len(revision) == 40 and set(revision) <= set("0123456789abcdef")
 
 
-def _run(given: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    asked = asked_of(given)
+def _write_run(source: Mapping[str, Any]) -> list[str]:
+    asked, changes = asked_of(source["input"]), source.get("interventions", [])
     lines = []
     options = ["model"]
     if "text" in asked:
@@ -186,7 +191,7 @@ def asked_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in ids if name in given}
 
 
-def _arrays(place: Mapping[str, Any]) -> list[str]:
+def _write_arrays(place: Mapping[str, Any]) -> list[str]:
     rows, keys = place["rows"], place["keys"]
     if len(rows) == place["of_rows"] and len(keys) == place["of_keys"]:
         return [
@@ -194,7 +199,7 @@ def _arrays(place: Mapping[str, Any]) -> list[str]:
             "weights = head.weights  # (query, key), 0 to 1",
         ]
     return [
-        f"rows, keys = {_places(rows)}, {_places(keys)}  # of "
+        f"rows, keys = {_write_places(rows)}, {_write_places(keys)}  # of "
         f"{place['of_rows']} queries and {place['of_keys']} keys",
         "part = head.rows(rows[0], rows[-1] + 1)",
         "at = [row - rows[0] for row in rows]",
@@ -203,14 +208,14 @@ def _arrays(place: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _places(places: Sequence[int]) -> str:
+def _write_places(places: Sequence[int]) -> str:
     first, last = places[0], places[-1]
     if list(places) == list(range(first, last + 1)):
         return f"range({first}, {last + 1})"
     return repr(list(places))
 
 
-def _chart(place: Mapping[str, Any]) -> list[str]:
+def _write_chart(place: Mapping[str, Any]) -> str:
     options = {
         "query": place["query"],
         "stage": None if place["stage"] == "softmax" else place["stage"],
@@ -221,4 +226,4 @@ def _chart(place: Mapping[str, Any]) -> list[str]:
     default = {"stage": None, "measure": "contribution_norm", "near": None}
     default |= {"score_colour": "zero", "weight_colour": "unit", "order": "text"}
     words = [f"{k}={v!r}" for k, v in options.items() if k == "query" or v != default[k]]
-    return [f"chart = charts.explore(head, {', '.join(words)})"]
+    return f"chart = charts.explore(head, {', '.join(words)})"

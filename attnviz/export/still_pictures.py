@@ -1,19 +1,19 @@
 """The picture of a view as SVG and PNG, with its provenance inside."""
 
 import base64
+import io
 import json
-import math
 import re
-import struct
 import subprocess
 import sys
 import threading
-import zlib
 from collections.abc import Mapping, Sequence
-from html import escape
+from html import escape, unescape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from PIL import Image, PngImagePlugin
 
 from attnviz.errors import AttnvizError, TooLarge
 from attnviz.export import provenance
@@ -28,33 +28,37 @@ HEIGHT = 900  # of the window that it is laid out for
 SCALE = 2  # pixels of a PNG to one of the picture
 _ROOMIER = 1.4  # labels are cut later: fonts here are not those that room was reckoned for
 SECONDS = 90  # after which a drawing is given up
-MOST_NOTE = 64 * 2**20  # of the provenance in a picture that is read back
 MOST_BYTES = 40 * 2**20  # of a chart's specification
 _CONVERTER = Path(__file__).with_name("converter.py")
 # A drawing takes a processor and 230 MB while it lasts: one at a time, whoever asks.
 _ONE = threading.Lock()
-_KEYWORD = b"attnviz"
+_KEYWORD = "attnviz"
+# Of a text in a PNG Pillow unpacks 1 MB; the tokens of a long text are more. All texts of a PNG
+# together are still held to its 64 MB.
+PngImagePlugin.MAX_TEXT_CHUNK = provenance.MOST_READ
 _METADATA = re.compile(r'<metadata id="attnviz">(.*?)</metadata>', re.DOTALL)
 
 
-def specification(view: "View", *, width: int = WIDTH, still: bool = True) -> dict[str, Any]:
+def make_specification(view: "View", *, still: bool = True) -> dict[str, Any]:
     """The chart of a view as Vega-Lite, on white.
 
     still: for a picture without a window: what asks for the window's size is told one.
     """
-    spec: dict[str, Any] = _finite(view.chart.to_dict(validate=False))
+    written = json.dumps(view.chart.to_dict(validate=False))
+    # JSON has no NaN and no infinity; a chart draws nothing there either way
+    spec: dict[str, Any] = json.loads(written, parse_constant=lambda name: None)
     spec["background"] = "white"
     parts = {"hconcat", "vconcat", "concat", "facet"}
     if view.flexible:
-        spec["width"] = width
+        spec["width"] = WIDTH
     elif not isinstance(spec.get("width"), int) and not parts & set(spec):
         spec["width"] = NARROW  # a chart that is as wide as a page lets it
-    return _told(spec) if still else spec
+    return _fix_window(spec) if still else spec
 
 
-def svg(view: "View") -> bytes:
+def to_svg(view: "View") -> bytes:
     """The picture as SVG. Its title, its description and its provenance are inside."""
-    text = with_paths(str(drawn(specification(view), ["svg"])["svg"]))
+    text = with_paths(str(draw_specification(make_specification(view), ["svg"])["svg"]))
     written = escape(provenance.write(view.provenance), quote=False)
     opening, rest = text.split(">", 1)
     head = (
@@ -64,69 +68,48 @@ def svg(view: "View") -> bytes:
     return f'{opening} role="img">{head}{rest}'.encode()
 
 
-def png(view: "View") -> bytes:
+def to_png(view: "View") -> bytes:
     """The picture as PNG, twice as fine as on a screen. Its provenance is in a text chunk."""
-    picture = base64.b64decode(drawn(specification(view), ["png"])["png"])
-    chunks = [_text_chunk(b"Title", view.title), _text_chunk(b"Description", view.finding)]
-    chunks.append(_text_chunk(_KEYWORD, provenance.write(view.provenance)))
-    first = 8 + 25  # the signature and the header chunk come first
-    return picture[:first] + b"".join(chunks) + picture[first:]
+    drawn = draw_specification(make_specification(view), ["png"])["png"]
+    picture = Image.open(io.BytesIO(base64.b64decode(drawn)))
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("Title", view.title, zip=True)
+    texts.add_itxt("Description", view.finding, zip=True)
+    texts.add_itxt(_KEYWORD, provenance.write(view.provenance), zip=True)
+    out = io.BytesIO()
+    picture.save(out, "PNG", pnginfo=texts, dpi=picture.info["dpi"])
+    return out.getvalue()
 
 
-def read_svg(data: bytes) -> dict[str, Any]:
-    """The provenance in an SVG that `svg` wrote."""
-    from html import unescape
-
+def read_svg_provenance(data: bytes) -> dict[str, Any]:
+    """The provenance in an SVG that `to_svg` wrote."""
     found = _METADATA.search(data.decode("utf-8", "replace"))
-    if found is None:
-        raise provenance.not_ours()
-    return provenance.read(unescape(found.group(1)))
+    return provenance.read(unescape(found[1][: provenance.MOST_READ]) if found else "")
 
 
-def read_png(data: bytes) -> dict[str, Any]:
-    """The provenance in a PNG that `png` wrote."""
-    at = 8
-    while at + 8 <= len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        body = data[at + 8 : at + 8 + length]
-        if kind == b"iTXt" and body.startswith(_KEYWORD + b"\0"):
-            try:
-                return provenance.read(_unpacked(body[len(_KEYWORD) + 5 :]))
-            except zlib.error as error:
-                raise provenance.not_ours() from error
-        at += 12 + length
-    raise provenance.not_ours()
-
-
-def _unpacked(packed: bytes) -> bytes:
-    """What a chunk holds, up to a limit: a small one may claim any number of bytes."""
-    opener = zlib.decompressobj()
-    found = opener.decompress(packed, MOST_NOTE)
-    if not opener.eof:
-        raise provenance.not_ours()
-    return found
-
-
-def _text_chunk(keyword: bytes, text: str) -> bytes:
-    """An iTXt chunk: keyword, compressed, no language, no translated keyword, UTF-8."""
-    body = b"iTXt" + keyword + b"\0\1\0\0\0" + zlib.compress(text.encode())
-    return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+def read_png_provenance(data: bytes) -> dict[str, Any]:
+    """The provenance in a PNG that `to_png` wrote; no pixel is unpacked."""
+    try:
+        note = Image.open(io.BytesIO(data), formats=["PNG"]).info.get(_KEYWORD, "")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        provenance.refuse_file(error)
+    return provenance.read(str(note))
 
 
 _SCRIPTS: list[str] = []  # 0.9 MB, the same for every page: made once
 
 
-def still_and_scripts(view: "View") -> tuple[str, str]:
+def draw_with_scripts(view: "View") -> tuple[str, str]:
     """The picture as plain SVG, and all the JavaScript that draws it in a browser: vega, vega-lite
     and vega-embed."""
     want = ["svg"] if _SCRIPTS else ["svg", "js"]
-    found = drawn(specification(view), want)
+    found = draw_specification(make_specification(view), want)
     if "js" in found:
         _SCRIPTS[:] = [str(found["js"])]
     return with_paths(str(found["svg"])), _SCRIPTS[0]
 
 
-def drawn(spec: Mapping[str, Any], want: Sequence[str]) -> dict[str, Any]:
+def draw_specification(spec: Mapping[str, Any], want: Sequence[str]) -> dict[str, Any]:
     """What the drawing process makes of a specification.
 
     Raises:
@@ -167,15 +150,15 @@ def drawn(spec: Mapping[str, Any], want: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _told(value: Any, name: str = "") -> Any:
+def _fix_window(value: Any, name: str = "") -> Any:
     """The same specification for a picture without a window and a browser's fonts."""
     if isinstance(value, dict):
         return {
-            key: _told(part, f"{name}.{key}" if key == "expr" else key)
+            key: _fix_window(part, f"{name}.{key}" if key == "expr" else key)
             for key, part in value.items()
         }
     if isinstance(value, list):
-        return [_told(item) for item in value]
+        return [_fix_window(item) for item in value]
     if name.endswith("expr") and isinstance(value, str):
         value = value.replace("windowSize()[1]", str(HEIGHT))
     if name == "labelLimit.expr":
@@ -183,12 +166,3 @@ def _told(value: Any, name: str = "") -> Any:
     if name == "labelLimit" and isinstance(value, int | float):
         return value * _ROOMIER
     return value
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity; a chart draws nothing there either way."""
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,21 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnviz.export import naming, provenance
 from attnviz.export.view import Axis, Quantity, View
+from attnviz.matrix_check.matrix_picture import draw_matrix
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.capture import Capture
 
 MOST_WRITTEN = 4_096  # cells of a matrix that a script holds as numbers
 
 
 def table_view(
-    table: "pd.DataFrame | None",
+    table: pd.DataFrame | None,
     chart: Callable[[], Any] | None = None,
     *,
     title: str,
@@ -39,7 +39,7 @@ def table_view(
         chart: makes the picture; None for numbers without a picture.
         title, finding: what is shown, and what is to be seen in it.
         capture: what it was measured on.
-        about: more of where the numbers come from: place, what-ifs, the address of the page.
+        about: more of where the numbers come from: place, interventions.
         script: Python that leads to them.
         stem: of the file's name.
         link: an address that shows the same.
@@ -49,30 +49,22 @@ def table_view(
     >>> table_view(table, title="A row", finding="").arrays["Weight"].tolist()
     [0.75, 0.25]
     """
-    import pandas as pd
-
     rows = pd.DataFrame() if table is None else table
-    texts = {name: rows[name].astype(str).tolist() for name in rows if _is_text(rows[name])}
-    numbers = {str(n): rows[n].to_numpy() for n in rows.columns if n not in texts}
-    source = {"versions": provenance.versions()} if capture is None else {}
-    source |= provenance.of_capture(capture) if capture is not None else {}
-    source |= {"place": {"kind": "table"}, **(about or {})} | ({"link": link} if link else {})
+    columns = {str(name): column for name, column in rows.items()}
+    values = {name: column.to_numpy() for name, column in columns.items()}
+    numbers = {name: array for name, array in values.items() if array.dtype.kind in "iufb"}
+    texts = {n: column.astype(str).tolist() for n, column in columns.items() if n not in numbers}
     return View(
         title=title,
         finding=finding,
-        axes=[Axis("row", np.arange(len(rows)), {str(k): v for k, v in texts.items()})],
-        made=lambda: {name: Quantity(values, ("row",)) for name, values in numbers.items()},
-        drawn=chart or (lambda: None),
-        source=source,
+        axes=[Axis("row", np.arange(len(rows)), texts)],
+        make_quantities=lambda: {n: Quantity(array, ("row",)) for n, array in numbers.items()},
+        draw_chart=chart,
+        source=provenance.of_view({"kind": "table"}, link, capture) | dict(about or {}),
         script=script,
         stem=naming.stem(stem),
         table=None if table is None else (lambda: rows),
-        pictured=chart is not None,
     )
-
-
-def _is_text(column: Any) -> bool:
-    return column.dtype.kind not in "iufb"
 
 
 def matrix_view(
@@ -95,38 +87,27 @@ def matrix_view(
     quantities = {"matrix": Quantity(np.asarray(matrix), ("row", "column"), unit)}
     if pair:
         quantities["second"] = Quantity(np.asarray(other), ("row", "column"), unit)
-    place = {"kind": "matrix", "verdict": verdict}
-    source = {"place": place, "versions": provenance.versions()} | ({"link": link} if link else {})
     return View(
         title=f"A matrix of {rows:,} rows and {columns:,} columns",
         finding=verdict,
         axes=[Axis("row", np.arange(rows)), Axis("column", np.arange(columns))],
-        made=lambda: quantities,
-        drawn=lambda: _picture(matrix),
-        source=source,
-        script=_script(matrix, other if pair else None),
+        make_quantities=lambda: quantities,
+        draw_chart=lambda: draw_matrix(matrix),
+        source=provenance.of_view({"kind": "matrix", "verdict": verdict}, link),
+        script=_write_script(matrix, other if pair else None),
         stem=naming.stem(stem),
-        table=None,
     )
 
 
-def _picture(matrix: NDArray) -> Any:
-    from attnviz.matrix_check.matrix_picture import draw_matrix
-
-    return draw_matrix(matrix)
-
-
-def _script(matrix: NDArray, other: NDArray | None) -> str:
+def _write_script(matrix: NDArray, other: NDArray | None) -> str:
+    """Python that gives the verdict again; of a large matrix, from the same view saved as NPZ."""
+    names = {"matrix": matrix} | ({} if other is None else {"second": other})
     lines = ["import numpy as np", "", "import attnviz", ""]
     if matrix.size <= MOST_WRITTEN:
-        lines += ["nan, inf = np.nan, np.inf", f"matrix = np.array({matrix.tolist()!r})"]
-        if other is not None:
-            lines.append(f"second = np.array({other.tolist()!r})")
+        lines.append("nan, inf = np.nan, np.inf")
+        lines += [f"{name} = np.array({values.tolist()!r})" for name, values in names.items()]
     else:
         lines.append('file = np.load("matrix.npz")  # the same view, saved as NPZ')
-        lines.append('matrix = file["matrix"]')
-        if other is not None:
-            lines.append('second = file["second"]')
-    given = "matrix" if other is None else "matrix, second"
-    lines += [f"verdict = attnviz.check_matrix({given})", "print(verdict.as_text())"]
+        lines += [f'{name} = file["{name}"]' for name in names]
+    lines += [f"verdict = attnviz.check_matrix({', '.join(names)})", "print(verdict.as_text())"]
     return "\n".join(lines) + "\n"

@@ -7,52 +7,39 @@ first lines of the file say so, and hold the provenance.
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from attnviz.errors import BadInput
 from attnviz.export import provenance
-from attnviz.export.view import REASON
-from attnviz.heads.masks import MASK_REASONS
 from attnviz.parquet import arrow
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.export.view import View
 
-Arrays = dict[str, NDArray]
 _RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 _RISKY_SPACES = ("\t", "\r", "\n")
 _NOTES = (
-    "attnviz: the table begins in line 5, with the names of its columns. In Python: "
-    "pandas.read_csv(FILE, skiprows=4, keep_default_na=False), or attnviz.export.read(FILE).",
+    "attnviz: the table begins in line 5, with the names of its columns. In Python: {recipe}; "
+    "attnviz.export.read(FILE).again() makes the numbers again.",
     "An empty cell is masked, for the reason in the column mask; NaN is not a number. Layers, "
     "heads and positions count from 0.",
     "A cell of text that begins with one of = + - @ ' (spaces aside), or with a tab or a line "
     "break, has an apostrophe ' in front, so that no spreadsheet runs it: take one off to undo it.",
 )
 _META = b"attnviz"
-MOST_UNPACKED = 2**30  # bytes of a Parquet file before it was packed
-MOST_NUMBERS = 2**27  # cells of one: a column of equal ones packs into nothing
 
 
-def safe(text: str) -> str:
+def escape_formula(text: str) -> str:
     """A text that no spreadsheet takes for a formula.
 
-    >>> safe("=1+1"), safe("'tis"), safe("the")
+    >>> escape_formula("=1+1"), escape_formula("'tis"), escape_formula("the")
     ("'=1+1", "''tis", 'the')
     """
     risky = text.lstrip().startswith(_RISKY) or text.startswith(_RISKY_SPACES)
     return f"'{text}" if risky else text
-
-
-def unsafe(text: str) -> str:
-    """The text that `safe` was given."""
-    return text[1:] if text.startswith("'") else text
 
 
 def to_csv(view: "View") -> bytes:
@@ -61,11 +48,11 @@ def to_csv(view: "View") -> bytes:
     Numbers have as many digits as it takes to read the same float32 back.
     """
     frame = view.frame
-    columns = [_cells(frame, name, view.provenance) for name in frame.columns]
+    columns = [_write_cells(frame, name, view.provenance) for name in frame.columns]
     out = io.StringIO(newline="")
     notes = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for note in _NOTES:
-        notes.writerow([f"# {note}"])
+        notes.writerow([f"# {note.format(recipe=_write_recipe(frame))}"])
     notes.writerow([f"# provenance: {provenance.write(view.provenance)}"])
     notes.writerow(frame.columns)
     for cells in zip(*columns, strict=True):
@@ -73,14 +60,21 @@ def to_csv(view: "View") -> bytes:
     return out.getvalue().encode("utf-8-sig")
 
 
-def _cells(frame: "pd.DataFrame", name: str, made: Mapping[str, Any]) -> list[str]:
+def _write_recipe(frame: pd.DataFrame) -> str:
+    """How pandas reads the table, so that numbers are numbers and words such as NA are words."""
+    numbers = [name for name in frame if frame[name].dtype.kind == "f"]
+    empty = f", na_values=dict.fromkeys({numbers}, ['', 'NaN'])" if numbers else ""
+    return f"pandas.read_csv(FILE, skiprows=4, keep_default_na=False{empty})"
+
+
+def _write_cells(frame: pd.DataFrame, name: str, made: Mapping[str, Any]) -> list[str]:
     column = frame[name]
     if column.dtype.kind in "iub":
         return [str(value) for value in column.tolist()]
     if column.dtype.kind != "f":
-        return [_quoted(safe(str(text))) for text in column.tolist()]
+        return [_quote(escape_formula(str(text))) for text in column.tolist()]
     values = column.to_numpy()
-    words = [number(value) for value in values]
+    words = [write_number(value) for value in values]
     if _is_masked(made, name):
         words = [w if why == "" else "" for w, why in zip(words, frame["mask"], strict=True)]
     return words
@@ -90,11 +84,11 @@ def _is_masked(made: Mapping[str, Any], name: str) -> bool:
     return "masked" in made["arrays"].get(name, {})
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def number(value: Any) -> str:
+def write_number(value: Any) -> str:
     """The shortest decimal that reads as the same number."""
     if np.isnan(value):
         return "NaN"
@@ -103,31 +97,12 @@ def number(value: Any) -> str:
     return str(value)
 
 
-def from_csv(data: bytes) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the provenance of a CSV that `to_csv` wrote."""
-    text = data.decode("utf-8-sig", "replace")
-    *notes, table = text.split("\n", len(_NOTES) + 1)
-    first, mark = '"# provenance: ', notes[-1] if notes else ""
-    if len(notes) != len(_NOTES) + 1 or not (mark.startswith(first) and mark.endswith('"')):
-        raise provenance.not_ours()
-    found = mark[len(first) : -1].replace('""', '"')
-    lines = csv.reader(io.StringIO(table, newline=""))
-    names = next(lines, [])
-    made = provenance.read(found)
-    rows = list(lines)
-    if any(len(row) != len(names) for row in rows):
-        raise _cut_short()
-    columns = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    return _arrays(made, lambda name: columns[name], _read_cells), made
-
-
-def _read_cells(cells: Iterable[str]) -> NDArray:
-    cells = list(cells)
-    if all(cell in ("True", "False") for cell in cells):
-        return np.array([cell == "True" for cell in cells], bool)
-    if all(len(cell) < 20 and cell.lstrip("-").isdecimal() for cell in cells):
-        return np.array([int(cell) for cell in cells])  # not by way of float: of 2**53 or more too
-    return np.array([float(cell) if cell else -np.inf for cell in cells])
+def read_csv_provenance(data: bytes) -> dict[str, Any]:
+    """The provenance in a CSV that `to_csv` wrote; its cells are left alone."""
+    lines = data[: 2 * provenance.MOST_READ].split(b"\n", len(_NOTES) + 1)
+    first, note = b'"# provenance: ', lines[len(_NOTES) :][:1]
+    whole = note and note[0].startswith(first) and data.endswith(b"\n")
+    return provenance.read(note[0][len(first) :].replace(b'""', b'"') if whole else "")
 
 
 def to_parquet(view: "View") -> bytes:
@@ -155,59 +130,11 @@ def to_parquet(view: "View") -> bytes:
     return out.getvalue()
 
 
-def from_parquet(data: bytes) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the provenance of a Parquet file that `to_parquet` wrote."""
+def read_parquet_provenance(data: bytes) -> dict[str, Any]:
+    """The provenance in a Parquet file that `to_parquet` wrote; its columns are left alone."""
     pa, parquet = arrow()
     try:
-        about = parquet.read_metadata(io.BytesIO(data))
-        groups = [about.row_group(number) for number in range(about.num_row_groups)]
-        if about.num_rows * about.num_columns > MOST_NUMBERS or (
-            sum(group.total_byte_size for group in groups) > MOST_UNPACKED
-        ):
-            raise provenance.not_ours()
-        table = parquet.read_table(io.BytesIO(data))
-    except (pa.ArrowException, OSError) as error:
-        raise provenance.not_ours() from error
-    written = (table.schema.metadata or {}).get(_META)
-    if written is None:
-        raise provenance.not_ours()
-    made = provenance.read(written)
-
-    def numbers(cells: Any) -> NDArray:
-        if pa.types.is_floating(cells.type):
-            cells = cells.fill_null(-np.inf)
-        return np.asarray(cells.to_numpy())
-
-    return _arrays(made, table.column, numbers), made
-
-
-def _arrays(
-    made: Mapping[str, Any], column: Callable[[str], Any], numbers: Callable[[Any], NDArray]
-) -> Arrays:
-    """The arrays of a view from the columns of its table."""
-    order = made["axis_order"]
-    places = {name: np.array(made["axes"][name]["places"], np.int64) for name in order}
-    shape = tuple(len(place) for place in places.values())
-    found: Arrays = {}
-    for name, about in made["arrays"].items():
-        try:
-            cells = _reasons(column("mask")) if name == REASON else numbers(column(name))
-            spread = cells.reshape(shape)
-        except (KeyError, ValueError) as error:
-            raise _cut_short() from error
-        first = tuple(slice(None) if axis in about["axes"] else 0 for axis in order)
-        found[name] = spread[first].astype(about["dtype"])
-    return found | {f"{name}_places": place for name, place in places.items()}
-
-
-def _reasons(words: Iterable[Any]) -> NDArray:
-    numbers = {word: number for number, word in enumerate(MASK_REASONS)} | {"": 0}
-    return np.array([numbers[str(word)] for word in words])
-
-
-def _cut_short() -> BadInput:
-    return BadInput(
-        what="The table of this file is not whole.",
-        why="It has other rows or columns than it was written with.",
-        todo="Make the file again, or give the file as attnviz wrote it.",
-    )
+        about = parquet.read_metadata(io.BytesIO(data)).metadata or {}
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        provenance.refuse_file(error)
+    return provenance.read(about.get(_META, ""))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnviz.charts.compared import compared
 from attnviz.charts.compared_panels import Panel, Panels, panels
 from attnviz.charts.describe_compared import describe_compared
 from attnviz.export import naming, script
@@ -13,8 +14,6 @@ from attnviz.heads.compared_row import rows_of
 from attnviz.heads.comparison import QUANTITIES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.heads.head import Head
 
 
@@ -61,62 +60,69 @@ def compare_view(
         near=near,
     )
     rows = {"query": query, "other_query": query if other_query is None else other_query}
-    options = {**rows, "of": of, "weight_colour": weight_colour, "names": names, "near": near}
-    place = {"kind": "two heads", "a": _place(a), "b": _place(b), **options, "names": list(names)}
+    options: dict[str, Any] = {
+        **rows,
+        "of": of,
+        "weight_colour": weight_colour,
+        "names": names,
+        "near": near,
+    }
+    place: dict[str, Any] = {"kind": "two heads", "a": _describe_place(a), "b": _describe_place(b)}
+    place |= {**options, "names": list(names)}
     source = {**made[0], "place": place, "second": dict(made[1])}
     source |= {"link": link} if link else {}
     return View(
-        title=_title(drawn, made),
+        title=_write_title(drawn, made),
         finding=describe_compared(a, b, of=of, **rows),
-        axes=_cells(drawn) if drawn.apart else _axes(drawn),
-        made=lambda: _apart(drawn) if drawn.apart else _together(drawn),
-        drawn=lambda: _chart(a, b, options),
+        axes=[_cell_axis(drawn)] if drawn.apart else _pair_axes(drawn),
+        make_quantities=lambda: _list_cells(drawn) if drawn.apart else _subtract_cells(drawn),
+        draw_chart=lambda: compared(a, b, **options),
         source=source,
         script=script.of_two_heads(source, apart=drawn.apart),
-        stem=naming.stem(made[0]["model"]["name"], "compare", _short(a), _short(b)),
-        table=lambda: _table(a, b, options),
+        stem=naming.stem(made[0]["model"]["name"], "compare", _abbreviate(a), _abbreviate(b)),
+        table=lambda: rows_of(a, b, rows["query"], rows["other_query"], of),
         flexible=True,
     )
 
 
-def _place(head: "Head") -> dict[str, Any]:
+def _describe_place(head: "Head") -> dict[str, Any]:
     return {"layer": head.layer, "head": head.head, "stack": head.stack}
 
 
-def _short(head: "Head") -> str:
+def _abbreviate(head: "Head") -> str:
     return f"L{head.layer}H{head.head}"
 
 
-def _title(drawn: Panels, made: tuple[Mapping[str, Any], Mapping[str, Any]]) -> str:
+def _write_title(drawn: Panels, made: tuple[Mapping[str, Any], Mapping[str, Any]]) -> str:
     models = list(dict.fromkeys(side["model"]["name"] for side in made))
     notes = "".join(f", {note}" for note in drawn.notes)
     sides = [f"layer {p.scene.head.layer}, head {p.scene.head.head}" for p in drawn.each[:2]]
     return f"{' and '.join(models)}: {' beside '.join(sides)}, {drawn.of}{notes}"
 
 
-def _axes(drawn: Panels) -> list[Axis]:
+def _pair_axes(drawn: Panels) -> list[Axis]:
     scene = drawn.each[0].scene
     sides = (("query", scene.rows, scene.query_labels), ("key", scene.keys, scene.key_labels))
     return [Axis(name, places, {f"{name}_label": labels}) for name, places, labels in sides]
 
 
-def _together(drawn: Panels) -> dict[str, Quantity]:
+def _subtract_cells(drawn: Panels) -> dict[str, Quantity]:
     both, unit = ("query", "key"), QUANTITIES[drawn.of]
     a, b, d = drawn.each
     return {
-        "a": Quantity(_hidden(a), both, f"{unit}; of A, -inf where masked"),
-        "b": Quantity(_hidden(b), both, f"{unit}; of B, -inf where masked"),
-        "difference": Quantity(_hidden(d), both, f"B minus A of {unit}", masked=True),
+        "a": Quantity(_hide_masked(a), both, f"{unit}; of A, -inf where masked"),
+        "b": Quantity(_hide_masked(b), both, f"{unit}; of B, -inf where masked"),
+        "difference": Quantity(_hide_masked(d), both, f"B minus A of {unit}", masked=True),
         REASON: Quantity(d.reason, both, f"{WHY_MASKED}; of either side"),
     }
 
 
-def _hidden(panel: Panel) -> Any:
+def _hide_masked(panel: Panel) -> Any:
     """(row, key) float32, -inf where masked."""
     return np.where(panel.shown, panel.values, -np.inf).astype(np.float32)
 
 
-def _cells(drawn: Panels) -> list[Axis]:
+def _cell_axis(drawn: Panels) -> Axis:
     """A row a cell of either side."""
     columns: dict[str, list[str]] = {"side": [], "query_label": [], "key_label": []}
     for name, panel in zip("AB", drawn.each, strict=True):
@@ -124,10 +130,10 @@ def _cells(drawn: Panels) -> list[Axis]:
         columns["side"] += [name] * (len(rows) * len(keys))
         columns["query_label"] += [label for label in rows for _ in keys]
         columns["key_label"] += keys * len(rows)
-    return [Axis("cell", np.arange(len(columns["side"])), columns)]
+    return Axis("cell", np.arange(len(columns["side"])), columns)
 
 
-def _apart(drawn: Panels) -> dict[str, Quantity]:
+def _list_cells(drawn: Panels) -> dict[str, Quantity]:
     scenes, one = [panel.scene for panel in drawn.each], ("cell",)
     places = [np.meshgrid(scene.rows, scene.keys, indexing="ij") for scene in scenes]
     unit = QUANTITIES[drawn.of]
@@ -138,16 +144,8 @@ def _apart(drawn: Panels) -> dict[str, Quantity]:
     return {
         "query": Quantity(flat(rows for rows, _ in places), one, "position, from 0"),
         "key": Quantity(flat(keys for _, keys in places), one, "position, from 0"),
-        "value": Quantity(flat(_hidden(panel) for panel in drawn.each), one, unit, masked=True),
+        "value": Quantity(
+            flat(_hide_masked(panel) for panel in drawn.each), one, unit, masked=True
+        ),
         REASON: Quantity(flat(panel.reason for panel in drawn.each), one, WHY_MASKED),
     }
-
-
-def _chart(a: "Head", b: "Head", options: Mapping[str, Any]) -> Any:
-    from attnviz.charts.compared import compared
-
-    return compared(a, b, **options)
-
-
-def _table(a: "Head", b: "Head", options: Mapping[str, Any]) -> "pd.DataFrame":
-    return rows_of(a, b, options["query"], options["other_query"], options["of"])

@@ -28,27 +28,27 @@ def with_paths(svg: str) -> str:
     >>> with_paths("<svg></svg>")
     '<svg></svg>'
     """
-    return _IMAGE.sub(_paths, svg)
+    return _IMAGE.sub(_draw_image, svg)
 
 
-def _paths(found: "re.Match[str]") -> str:
+def _draw_image(found: "re.Match[str]") -> str:
     picture = Image.open(io.BytesIO(base64.b64decode(found["png"])))
     if "pixelated" not in found[0] and min(picture.size) > _SMOOTHED:
         return found[0]
     pixels = np.asarray(picture.convert("RGBA"))
-    colours = _runs(pixels)
+    colours = _find_runs(pixels)
     if sum(map(len, colours.values())) > MOST_RUNS:
         return found[0]
     rows, columns = pixels.shape[:2]
     scale = f"scale({float(found['width']) / columns:.6g},{float(found['height']) / rows:.6g})"
-    shapes = [_path(colour, runs) for colour, runs in colours.items()]
+    shapes = [_draw_runs(colour, runs) for colour, runs in colours.items()]
     return (
         f'<g transform="{found["place"]} {scale}" shape-rendering="crispEdges">'
         f"{''.join(shapes)}</g>"
     )
 
 
-def _runs(pixels: NDArray[np.uint8]) -> dict[tuple[int, ...], list[tuple[int, int, int]]]:
+def _find_runs(pixels: NDArray[np.uint8]) -> dict[tuple[int, ...], list[tuple[int, int, int]]]:
     """{colour: [(row, first column, length)]}: neighbours of one colour in a row are one run."""
     found: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
     for row, line in enumerate(pixels):
@@ -61,7 +61,7 @@ def _runs(pixels: NDArray[np.uint8]) -> dict[tuple[int, ...], list[tuple[int, in
     return found
 
 
-def _path(colour: tuple[int, ...], runs: list[tuple[int, int, int]]) -> str:
+def _draw_runs(colour: tuple[int, ...], runs: list[tuple[int, int, int]]) -> str:
     red, green, blue, alpha = colour
     opacity = "" if alpha == 255 else f' fill-opacity="{alpha / 255:.3g}"'
     shape = "".join(f"M{first} {row}h{length}v1h-{length}z" for row, first, length in runs)

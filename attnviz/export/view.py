@@ -6,17 +6,17 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnviz.display import draw_in_notebook
+from attnviz.errors import BadInput
+from attnviz.export.digests import find_largest, hash_array
 from attnviz.export.provenance import FORMAT
 from attnviz.heads.masks import MASK_REASONS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REASON = "mask_reason"
 WHY_MASKED = "why a cell is masked, by its place in names; 0 is allowed"
@@ -63,31 +63,29 @@ class View:
         title: what is shown, in a few words.
         finding: what is to be seen in it, as sentences: the alt text of the picture.
         axes: in the order that every array has them.
-        made: works out the arrays, {name: Quantity}; see `quantities`.
-        drawn: makes the Altair chart; see `chart`.
-        source: model, input, place, what-ifs, versions: see `provenance`.
+        make_quantities: works out the arrays, {name: Quantity}; see `quantities`.
+        draw_chart: makes the Altair chart; see `chart`. None: there is no picture.
+        source: model, input, place, interventions, versions: see `provenance`.
         script: Python that makes the same arrays.
         stem: a name for a file, without its ending: letters, digits, dots and dashes.
         table: what a page shows beside the picture, in words and numbers: (headings, rows).
         flexible: whether the picture answers to the width that it is given.
-        pictured: whether there is a picture at all.
     """
 
     title: str
     finding: str
     axes: Sequence[Axis]
-    made: Callable[[], Mapping[str, Quantity]]
-    drawn: Callable[[], Any]
+    make_quantities: Callable[[], Mapping[str, Quantity]]
+    draw_chart: Callable[[], Any] | None
     source: Mapping[str, Any]
     script: str
     stem: str
-    table: Callable[[], "pd.DataFrame"] | None = None
+    table: Callable[[], pd.DataFrame] | None = None
     flexible: bool = False
-    pictured: bool = True
 
     @cached_property
     def quantities(self) -> Mapping[str, Quantity]:
-        return self.made()
+        return self.make_quantities()
 
     @property
     def arrays(self) -> dict[str, NDArray]:
@@ -97,22 +95,22 @@ class View:
 
     @cached_property
     def chart(self) -> Any:
-        """The picture, an Altair chart."""
-        return self.drawn()
+        """The picture, an Altair chart; None where there is none."""
+        return self.draw_chart() if self.draw_chart else None
 
     @property
     def kinds(self) -> list[str]:
         """The kinds of file that there are of this view."""
-        drawn = () if self.pictured else ("svg", "png", "html")
+        drawn = () if self.draw_chart else ("svg", "png", "html")
         worded = any(axis.columns for axis in self.axes)  # a table of words has no arrays
         data = () if self.quantities else ("npz",) if worded else ("csv", "parquet", "npz", "json")
         written = () if self.script else ("py",)
-        return [kind for kind in _files().KINDS if kind not in (*drawn, *data, *written)]
+        return [kind for kind in _find_writers().KINDS if kind not in (*drawn, *data, *written)]
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Where the numbers come from, as JSON has it: the source, the axes with every token, the
-        arrays with their units and axis order, the finding and the script."""
+        arrays with their units, axis order and digests, the finding and the script."""
         axes = {
             axis.name: {
                 "places": axis.places.tolist(),
@@ -126,6 +124,8 @@ class View:
                 "shape": list(q.values.shape),
                 "dtype": str(q.values.dtype),
                 "unit": q.unit,
+                "sha256": hash_array(q.values),
+                "largest": find_largest(q.values),
                 **({"masked": "-inf"} if q.masked else {}),
                 **({"names": list(MASK_REASONS)} if name == REASON else {}),
             }
@@ -144,15 +144,13 @@ class View:
         }
 
     @cached_property
-    def frame(self) -> "pd.DataFrame":
+    def frame(self) -> pd.DataFrame:
         """All numbers as one table, a row a cell.
 
         Columns: for each axis its place (counted from 0) and what is known of it, such as
         `query_token`; `mask`, why a cell is masked, "" where it is not; every array by its name,
         -inf where masked. Column names are fixed words: tokens stand in cells alone.
         """
-        import pandas as pd
-
         shape = tuple(len(axis.places) for axis in self.axes)
         columns: dict[str, Any] = {}
         for number, axis in enumerate(self.axes):
@@ -161,38 +159,35 @@ class View:
                 spread = along.reshape([-1 if i == number else 1 for i in range(len(shape))])
                 columns[name] = np.broadcast_to(spread, shape).ravel()
         for name, quantity in self.quantities.items():
-            spread = self._spread(quantity, shape)
+            spread = self._broadcast(quantity, shape)
             if name == REASON:
                 names = np.array(["", *MASK_REASONS[1:]], object)
                 columns["mask"] = names[spread.ravel()]
             else:
                 columns[name] = spread.ravel()
-        frame = pd.DataFrame(columns)
-        return frame.infer_objects()
+        return pd.DataFrame(columns).infer_objects()
 
-    def _spread(self, quantity: Quantity, shape: tuple[int, ...]) -> NDArray:
+    def _broadcast(self, quantity: Quantity, shape: tuple[int, ...]) -> NDArray:
         sides = [
             length if axis.name in quantity.axes else 1
             for axis, length in zip(self.axes, shape, strict=True)
         ]
         return np.broadcast_to(quantity.values.reshape(sides), shape)
 
-    def wide(self, name: str) -> "pd.DataFrame":
+    def wide(self, name: str) -> pd.DataFrame:
         """One array as a matrix with named rows and columns.
 
         A name is the place and the token, `0:the`: equal tokens stay apart, and no two columns
         are called the same.
         """
-        import pandas as pd
-
-        quantity = self._known(name)
+        quantity = self._find_matrix(name)
         first, second = (axis for axis in self.axes if axis.name in quantity.axes)
-        frame = pd.DataFrame(quantity.values, index=_names(first), columns=_names(second))
+        frame = pd.DataFrame(
+            quantity.values, index=_name_places(first), columns=_name_places(second)
+        )
         return frame.rename_axis(index=first.name, columns=second.name)
 
-    def _known(self, name: str) -> Quantity:
-        from attnviz.errors import BadInput
-
+    def _find_matrix(self, name: str) -> Quantity:
         matrices = [n for n, q in self.quantities.items() if len(q.axes) == 2]
         if name not in matrices:
             raise BadInput(
@@ -203,12 +198,12 @@ class View:
 
     def data(self, kind: str) -> bytes:
         """The view as the bytes of a file of this kind, a name in `attnviz.export.KINDS`."""
-        contents: bytes = _files().data(self, kind)
+        contents: bytes = _find_writers().data(self, kind)
         return contents
 
     def save(self, path: str | Path) -> Path:
         """Write the view into a file; its ending says what it will hold."""
-        written: Path = _files().save(self, path)
+        written: Path = _find_writers().save(self, path)
         return written
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -218,12 +213,12 @@ class View:
         return f"<View {self.title}>"
 
 
-def _files() -> ModuleType:
-    """What writes views into files, which knows this module: found by name, as a drawer is."""
+def _find_writers() -> ModuleType:
+    """What writes views into files: found by name, since it imports this module."""
     return import_module("attnviz.export.file_kinds")
 
 
-def _names(axis: Axis) -> list[str]:
+def _name_places(axis: Axis) -> list[str]:
     tokens = axis.columns.get(f"{axis.name}_token", [""] * len(axis.places))
     return [
         f"{place}:{token}" if token else str(place)

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from attnviz.export import provenance, still_pictures
+from attnviz.export.array_files import to_npz
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnviz.export.view import View
 
 MOST_ROWS = 512  # of the table on the page
@@ -53,33 +54,29 @@ document.documentElement.dataset.error=String(error);});
 """
 
 
-def html(view: "View") -> bytes:
+def to_html(view: "View") -> bytes:
     """The page: title, finding, picture, numbers, script, provenance; the arrays inside as NPZ."""
-    from attnviz.export.array_files import to_npz
-
-    svg, scripts = still_pictures.still_and_scripts(view)
+    svg, scripts = still_pictures.draw_with_scripts(view)
     code = f"{scripts}\n{_START}".replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}' 'unsafe-eval'; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    living = {
-        "spec": still_pictures.specification(view, still=False),
-        "flexible": view.flexible,
-        "alt": view.finding,
-    }
+    spec = still_pictures.make_specification(view, still=False)
+    living = json.dumps({"spec": spec, "flexible": view.flexible, "alt": view.finding})
     parts = [
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
         '<meta name="viewport" content="width=device-width">',
         f"<title>{escape(view.title)}</title><style>{_STYLE}</style></head><body><main>",
         f"<h1>{escape(view.title)}</h1><p>{escape(view.finding)}</p>",
-        f'<div id="picture"><div id="still">{_named(svg, view.finding)}</div></div>',
-        *_below(view),
-        f'</main><script type="application/json" id="attnviz-chart">{_data(living)}</script>',
+        f'<div id="picture"><div id="still">{_name_picture(svg, view.finding)}</div></div>',
+        *_write_below(view),
+        '</main><script type="application/json" id="attnviz-chart">'
+        f"{_escape_json(living)}</script>",
         '<script type="application/json" id="attnviz-provenance">'
-        f"{_inert(provenance.write(view.provenance))}</script>",
+        f"{_escape_json(provenance.write(view.provenance))}</script>",
         '<script type="text/plain" id="attnviz-npz">'
         f"{base64.b64encode(to_npz(view)).decode()}</script>",
         f"<script>{code}</script></body></html>\n",
@@ -87,19 +84,19 @@ def html(view: "View") -> bytes:
     return "".join(parts).encode()
 
 
-def _named(svg: str, finding: str) -> str:
+def _name_picture(svg: str, finding: str) -> str:
     opening, rest = svg.split(">", 1)
     return f'{opening} role="img" aria-label="{escape(finding)}">{rest}'
 
 
-def _below(view: "View") -> list[str]:
+def _write_below(view: "View") -> list[str]:
     parts = []
     if view.table is not None:
         table = view.table()
         parts.append("<h2>The numbers</h2>")
         if len(table) > MOST_ROWS:
             parts.append(f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>")
-        parts.append(f'<div class="wide">{_table(table[:MOST_ROWS])}</div>')
+        parts.append(f'<div class="wide">{_write_table(table[:MOST_ROWS])}</div>')
     parts.append("<h2>How to read the numbers</h2><ul>")
     for name, quantity in view.quantities.items():
         axes = " x ".join(quantity.axes)
@@ -109,7 +106,7 @@ def _below(view: "View") -> list[str]:
         parts.append(" Rows are queries, from where a token looks; columns are keys, what it ")
         parts.append("looks at.")
     parts.append("</p>")
-    parts.append(f"<h2>Made with</h2>{_facts(view.provenance)}")
+    parts.append(f"<h2>Made with</h2>{_write_facts(view.provenance)}")
     if "link" in view.provenance:
         link = escape(str(view.provenance["link"]))
         parts.append(f"<p>The same, live: <code>{link}</code></p>")
@@ -119,67 +116,59 @@ def _below(view: "View") -> list[str]:
     return parts
 
 
-def _table(table: "pd.DataFrame") -> str:
+def _write_table(table: pd.DataFrame) -> str:
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in table.columns)
     rows = []
     for row in table.itertuples(index=False):
-        rows.append("<tr>" + "".join(_cell(value) for value in row) + "</tr>")
+        rows.append("<tr>" + "".join(_write_cell(value) for value in row) + "</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _write_cell(value: Any) -> str:
     if isinstance(value, str):
         return f"<td>{escape(value)}</td>"
     shown = "" if value != value else f"{value:.6g}" if isinstance(value, float) else f"{value}"
     return f'<td class="n">{escape(shown)}</td>'
 
 
-def _facts(made: Mapping[str, Any]) -> str:
-    facts: dict[str, Any] = {}
+def _write_facts(made: Mapping[str, Any]) -> str:
+    facts = {}
     if "model" in made:
         model = made["model"]
         facts["Model"] = model["name"]
         facts["Revision"] = model["revision"] or "none: an object that no name loads"
         facts["Ran in"] = model["dtype"]
     if "input" in made:
-        asked = made["input"]["asked"]
-        facts["Text"] = asked.get("text", "given as token ids")
-    for change in made.get("interventions", []):
-        facts.setdefault("What-ifs", []).append(change["kind"])
+        facts["Text"] = made["input"]["asked"].get("text", "given as token ids")
+    if made.get("interventions"):
+        facts["What-ifs"] = ", ".join(change["kind"] for change in made["interventions"])
     if "receipt" in made:
         facts["Largest error of the recording"] = f"{made['receipt']['largest_error']:.1e}"
     facts["Versions"] = ", ".join(f"{k} {v}" for k, v in made["versions"].items())
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td style="white-space:pre-wrap">'
-        f"{escape(', '.join(value) if isinstance(value, list) else str(value))}</td></tr>"
+        f'<tr><th scope="row">{name}</th><td style="white-space:pre-wrap">{escape(value)}</td></tr>'
         for name, value in facts.items()
     )
     return f"<table>{rows}</table>"
 
 
-def _data(value: Any) -> str:
-    return _inert(json.dumps(value, separators=(",", ":")))
-
-
-def _inert(text: str) -> str:
+def _escape_json(text: str) -> str:
     """JSON that cannot end the element it stands in, whatever tokens it holds."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def read(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The NPZ and the provenance inside a page that `html` wrote."""
+def read_page(data: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The NPZ and the provenance inside a page that `to_html` wrote."""
     text = data.decode("utf-8", "replace")
-    made = provenance.read(_between(text, "attnviz-provenance"))
+    made = provenance.read(_find_element(text, "attnviz-provenance"))
     try:
-        return base64.b64decode(_between(text, "attnviz-npz"), validate=True), made
+        return base64.b64decode(_find_element(text, "attnviz-npz"), validate=True), made
     except ValueError as error:
-        raise provenance.not_ours() from error
+        provenance.refuse_file(error)
 
 
-def _between(text: str, name: str) -> str:
-    # the last one: a text of the reader's stands escaped everywhere, this element once
-    start = text.rfind(f'id="{name}">')
-    if start < 0:
-        raise provenance.not_ours()
-    start += len(f'id="{name}">')
-    return text[start : text.find("</script>", start)]
+def _find_element(text: str, name: str) -> str:
+    """What stands in an element; the last one of that name, as a text of the reader's stands
+    escaped everywhere."""
+    _, found, rest = text.rpartition(f'id="{name}">')
+    return rest.partition("</script>")[0] if found else ""

@@ -1,6 +1,7 @@
 """Token and TokenizedText: the tokens of a text as the rest of attnviz sees them."""
 
 import builtins
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -50,3 +51,12 @@ class TokenizedText:
     def ids(self) -> list[int]:
         """The token ids, exactly the tokenizer's own."""
         return self.model_inputs["input_ids"]
+
+
+def number_labels(tokens: Sequence[Token]) -> list[str]:
+    """Position and label of each token: different from one another, for pickers, axes and tables.
+
+    >>> number_labels([Token(5, " cat", "␣cat", 0, 0, 4, special=False)])
+    ['0 ␣cat']
+    """
+    return [f"{place} {token.label}" for place, token in enumerate(tokens)]

@@ -27,7 +27,7 @@ class Given:
     really_is: str = ""
 
 
-def given() -> Given | None:
+def ask_for_matrices() -> Given | None:
     """The controls, and what they hold. None where there is nothing yet, or nothing usable; the
     page has then said so."""
     way = st.segmented_control(

@@ -8,7 +8,7 @@ from dashboard.session import page_capture, state
 from dashboard.session.selection import Selection
 
 
-def draw(matrix: Matrix, selection: Selection) -> None:
+def draw_match(matrix: Matrix, selection: Selection) -> None:
     """A switch, and under it the head that the matrix comes from or that there is none."""
     st.header("Is it from this model", anchor=False)
     wanted = st.toggle(
@@ -20,6 +20,6 @@ def draw(matrix: Matrix, selection: Selection) -> None:
     )
     if not wanted:
         return
-    capture = page_capture.ready(selection)
+    capture = page_capture.show_capture(selection)
     if capture is not None:
         st.text(describe_match(matrix, capture))

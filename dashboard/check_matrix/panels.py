@@ -16,14 +16,14 @@ _PICTURE, _BESIDE = 400, 400  # pixels
 _MAX_TABLE = 40_000  # cells shown as a table
 
 
-def draw(given: Given, verdict: MatrixVerdict) -> None:
+def draw_verdict(given: Given, verdict: MatrixVerdict) -> None:
     """Everything that was found, from the answer to its limits."""
     for note in given.notes:
         st.text(note)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(KINDS[verdict.kind], anchor=False)
         matrices = (given.matrix, given.other)
-        export_panel.draw("matrix", views.matrix, matrices, link=False)
+        export_panel.draw_export("matrix", views.view_matrix, matrices, link=False)
     st.code(verdict.verdict, language=None, wrap_lines=True)
     if given.really_is:
         st.text(f"What this example really is: {given.really_is}")
@@ -57,7 +57,7 @@ def _pictures(given: Given, verdict: MatrixVerdict) -> None:
             alt=f"The second matrix, {rows} by {columns}. {other}",
         )
         second = (given.other, None)
-        export_panel.draw("other_matrix", views.matrix, second, link=False)
+        export_panel.draw_export("other_matrix", views.view_matrix, second, link=False)
 
 
 def _evidence(verdict: MatrixVerdict) -> None:

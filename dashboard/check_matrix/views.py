@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from attnviz.export import View
 
 
-def matrix(first: Any, second: Any, *, link: str) -> "View":
+def view_matrix(first: Any, second: Any, *, link: str) -> "View":
     """The matrix that is checked, with its verdict."""
     from attnviz import check_matrix
     from attnviz.export import matrix_view

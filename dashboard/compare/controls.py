@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.charts.compared_panels import WHOLE, WINDOW
+from attnviz.charts.scene import facing
 from attnviz.errors import AttnvizError
 from dashboard.compare import link
 from dashboard.compare.other_side import SHOWN, Other
@@ -13,9 +15,9 @@ from dashboard.compare.sides import Side
 from dashboard.session import backend, notices, state
 from dashboard.session.selection import STACKS, WEIGHTS, SettledSelection
 from dashboard.widgets import sidebar, text_place
-from dashboard.widgets.choices import switch
+from dashboard.widgets.choices import draw_switch
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.stepper import arrows, stepper
+from dashboard.widgets.stepper import draw_arrows, draw_stepper
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -34,9 +36,9 @@ def model_and_text(a: SettledSelection, other: Other) -> "DeltaGenerator":
 
 def _model(a: SettledSelection, other: Other) -> None:
     chosen = other.b_model or a.model
-    options = sidebar.models(a.model, chosen)
+    options = sidebar.list_models(a.model, chosen)
     opened = st.session_state.get("cmp_other_open", False)
-    key = state.show("cmp_model", sidebar.OTHER if opened else chosen)
+    key = state.set_widget("cmp_model", sidebar.OTHER if opened else chosen)
 
     def choose() -> None:
         name = st.session_state[key]
@@ -153,7 +155,8 @@ def _pick(
     *,
     width: int,
 ) -> None:
-    key = state.show(f"cmp_b_{name}", getattr(b.selection, name))
+    labels = [words(option) for option in options]
+    key = state.set_widget(f"cmp_b_{name}", getattr(b.selection, name), labels)
     # the rest of the place stays where the reader sees it, also where it was measured
     place_now = {f"b_{part}": getattr(b.selection, part) for part in ("layer", "head")}
 
@@ -182,15 +185,15 @@ def _walk(title: str, name: str, options: Sequence[int], b: Side) -> None:
         _pick(title, name, options, b, str, width=80)
         place_now = options.index(getattr(b.selection, name))
         go = partial(link.step, f"b_{name}", options, here)
-        arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)
+        draw_arrows(f"b_{name}", f"{name} of B", place_now, len(options), go)
 
 
 def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
     """What of the two sides is drawn, and from which rows they are read."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=250):
-            names = text_place.labels(a.head.query_tokens)
-            stepper(
+            names = text_place.number_labels(a.head.query_tokens)
+            draw_stepper(
                 "query",
                 "token",
                 range(len(names)),
@@ -212,11 +215,11 @@ def drawn(a: Side, b: Side, other: Other, *, linked: bool) -> None:
             **link.widget("compare", other.compare),
         )
         if other.compare == "weights":
-            switch("weights", "Weight colours", WEIGHTS, a.selection, key="cmp_weights")
+            draw_switch("weights", "Weight colours", WEIGHTS, a.selection, key="cmp_weights")
 
 
 def _row_of_b(b: Side) -> None:
-    others = text_place.labels(b.head.query_tokens)
+    others = text_place.number_labels(b.head.query_tokens)
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False, width="content"
     ):
@@ -226,30 +229,27 @@ def _row_of_b(b: Side) -> None:
             format_func=others.__getitem__,
             width=200,
             help="The queries of B are other tokens, so it has a row of its own.",
-            **link.widget("b_query", b.selection.query),
+            **link.widget("b_query", b.selection.query, others),
         )
         here: dict[str, int | None] = {"b_query": b.selection.query}
         go = partial(link.step, "b_query", range(len(others)), here)
-        arrows("b_query", "token of B", b.selection.query, len(others), go)
+        draw_arrows("b_query", "token of B", b.selection.query, len(others), go)
 
 
 def _near(a: Side) -> None:
     """Which keys are drawn of a text too long to be drawn whole."""
-    from attnviz.charts.compared_panels import WHOLE, WINDOW
-    from attnviz.charts.scene import facing
-
     queries, keys = a.head.allowed.shape
     if max(queries, keys) <= WHOLE:
         return
     here = facing(a.selection.query, queries, keys)
-    key = state.show("cmp_near", here if a.selection.near is None else a.selection.near)
+    key = state.set_widget("cmp_near", here if a.selection.near is None else a.selection.near)
     st.number_input(
         "Keys drawn stand around",
         min_value=0,
         max_value=keys - 1,
         step=WINDOW // 2,
         key=key,
-        on_change=state.changer("near", key),
+        on_change=state.make_callback("near", key),
         width=190,
         help="The rows drawn stand around the token that is read; the keys around this position.",
     )

@@ -13,7 +13,7 @@ from dashboard.server.page_table import EXPLORE
 from dashboard.session import backend, state
 from dashboard.session.link_fields import Field, write_fields
 from dashboard.session.page_link import PageLink
-from dashboard.session.selection import LONGEST_LINK, SettledSelection, travels
+from dashboard.session.selection import LONGEST_LINK, SettledSelection, fits_address
 
 _OPEN = "compare_open"
 
@@ -46,8 +46,8 @@ def both_travel(other: Other) -> bool:
     """Whether the texts of both sides fit into an address."""
     if other.b_text is None:
         return True
-    mine = state.current()
-    taken = len(quote(mine.text)) if travels(mine) else 0
+    mine = state.current_selection()
+    taken = len(quote(mine.text)) if fits_address(mine) else 0
     return taken + len(quote(other.b_text)) <= LONGEST_LINK
 
 
@@ -59,9 +59,9 @@ def link(other: Other) -> str:
     return f"{first}{'&' if '?' in first else '?'}{ours}"
 
 
-def widget(name: str, value: Any) -> dict[str, Any]:
+def widget(name: str, value: Any, labels: Sequence[str] = ()) -> dict[str, Any]:
     """What a widget needs to show a choice and to change it: key and callback."""
-    key = state.show(f"cmp_{name}", value)
+    key = state.set_widget(f"cmp_{name}", value, labels)
 
     def on_change() -> None:
         change(**{name: st.session_state[key]})
@@ -71,7 +71,7 @@ def widget(name: str, value: Any) -> dict[str, Any]:
 
 def choose_model(name: str, a: SettledSelection) -> None:
     """A callback: another model for B, read on the same text; its place there is its own."""
-    state.agree(name)
+    state.agree_to_model(name)
     same_model()
     change(b_model=None if name == a.model else name)
 
@@ -108,7 +108,7 @@ def open_second(b: SettledSelection) -> None:
 
 
 def _go_to(b: SettledSelection) -> None:
-    state.agree(b.model)
+    state.agree_to_model(b.model)
     names = ("model", "text", "stack", "layer", "head", "query")
     state.change(**{name: getattr(b, name) for name in names}, near=None, stage="softmax")
 

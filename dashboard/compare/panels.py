@@ -3,13 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.compared import compared
+from attnviz.charts.describe_compared import describe_compared
+from attnviz.detectors import HEAD_MEASURES
+from attnviz.heads.compared_row import row_of, rows_of
+from attnviz.heads.comparison import same_keys, same_queries, why_apart
 from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
 from dashboard.session import state
-from dashboard.session.chart_picks import chart_key, picked_in
+from dashboard.session.chart_picks import chart_key, read_pick
 from dashboard.widgets import export_panel, figure, text_place
 
 if TYPE_CHECKING:
@@ -22,8 +28,6 @@ _BEGINNING = 60  # characters of a text
 
 def draw(a: Side, b: Side, other: Other) -> None:
     """All of the page below B's controls."""
-    from attnviz.heads.comparison import same_queries, why_apart
-
     linked, reason = same_queries(a.head, b.head), why_apart(a.head, b.head)
     found = None if reason else row_distances.distances(a, b)
     with st.container(gap="xxsmall"):
@@ -85,7 +89,7 @@ def finding(a: Side, b: Side, found: "RowDistances") -> str:
         every = "every row that is compared" if left else "every row"
         return f"The weights of A and B are the same in {every}.{rest}"
     far = int(np.nanargmax(found.total_variation))
-    token = text_place.named(a.head.query_tokens, far)
+    token = text_place.name_token(a.head.query_tokens, far)
     words = (
         f"To turn A into B, {total:.3f} of a row's weight would have to be moved, on average over "
         f"{found.counted:,} rows; the most, {found.total_variation[far]:.3f}, in that of {token}."
@@ -150,16 +154,13 @@ def _metrics(a: Side, found: "RowDistances") -> None:
 
 
 def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
-    from attnviz.charts.compared import compared
-    from attnviz.charts.describe_compared import describe_compared
-
-    rows = {"query": a.selection.query, "other_query": b.selection.query}
-    last = picked_in(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
+    rows: dict[str, Any] = {"query": a.selection.query, "other_query": b.selection.query}
+    last = read_pick(f"compare_{st.session_state.get('compare_turn', 0)}", "pick")
     on_b = not linked and last.get("side") == 1
     key = chart_key("compare", "pick", query=rows["other_query" if on_b else "query"])
 
     def on_pick() -> None:
-        picked = picked_in(key, "pick")
+        picked = read_pick(key, "pick")
         if not picked:
             state.touch()
         elif not linked and int(picked["side"]) == 1:
@@ -176,7 +177,7 @@ def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
         names=titles(a, b),
         near=a.selection.near,
     )
-    figure.draw(
+    figure.draw_chart(
         chart,
         key,
         on_select=on_pick,
@@ -188,7 +189,7 @@ def _picture(a: Side, b: Side, other: Other, *, linked: bool) -> None:
 def titles(a: Side, b: Side) -> tuple[str, str]:
     """Names of the two maps: where each is, and the model where there are two."""
     two = a.selection.model != b.selection.model
-    names = [f" {text_place.model_name(side.selection)}," if two else "" for side in (a, b)]
+    names = [f" {text_place.name_model(side.selection)}," if two else "" for side in (a, b)]
     stacks = ["", ""]
     if a.selection.stack != b.selection.stack:
         stacks = [f" {side.selection.stack}," for side in (a, b)]
@@ -201,9 +202,6 @@ def titles(a: Side, b: Side) -> tuple[str, str]:
 
 def row_table(a: Side, b: Side, other: Other) -> None:
     """The accessible twin of the picture: the numbers of the rows that are read, while open."""
-    from attnviz.heads.compared_row import row_of, rows_of
-    from attnviz.heads.comparison import same_keys
-
     box = st.expander("This row as a table", key="cmp_row_open", on_change=state.touch)
     if not box.open:
         return
@@ -214,7 +212,7 @@ def row_table(a: Side, b: Side, other: Other) -> None:
             _frame(frame, "cmp_row", "The rows of A and B, key by key.")
             return
         for name, side, query in zip("AB", (a, b), queries, strict=True):
-            st.text(f"{name}, from {text_place.named(side.head.query_tokens, query)}")
+            st.text(f"{name}, from {text_place.name_token(side.head.query_tokens, query)}")
             frame = row_of(side.head, query, other.compare)
             _frame(frame, f"cmp_row_{name}", f"The row of {name}.")
 
@@ -224,7 +222,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
     box = st.expander("Every row's distance as a table", key="cmp_rows_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
 
     with box:
         frame = pd.DataFrame(
@@ -249,7 +246,7 @@ def _most(side: Side) -> list[str]:
             return "nothing"
         if np.isnan(row).any():
             return "undefined"
-        return text_place.named(side.head.key_tokens, int(row.argmax()))
+        return text_place.name_token(side.head.key_tokens, int(row.argmax()))
 
     return [
         most(row, seen)
@@ -263,9 +260,6 @@ def _kinds(a: Side, b: Side) -> None:
     box = st.expander("What kind of head each is", key="cmp_kinds_open", on_change=state.touch)
     if not box.open:
         return
-    import pandas as pd
-
-    from attnviz.detectors import HEAD_MEASURES
 
     columns: dict[str, Any] = {}
     for name, side in (("A", a), ("B", b)):
@@ -293,7 +287,7 @@ def _frame(frame: "pd.DataFrame", key: str, alt: str) -> None:
 def export(a: Side, b: Side, other: Other) -> None:
     """A button that opens the ways to take the comparison along."""
     chosen = ((a.ask, b.ask), a.selection, b.selection, other.compare, titles(a, b))
-    export_panel.draw("compare", views.compare, chosen)
+    export_panel.draw_export("compare", views.compare, chosen)
 
 
 def draw_link(other: Other) -> None:

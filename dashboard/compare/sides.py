@@ -7,11 +7,12 @@ process may have room for one model only.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from attnviz.heads.comparison import same_queries
 from dashboard.compare import link
 from dashboard.compare.kept_sides import Outline, alone, kept
 from dashboard.compare.other_side import Other
 from dashboard.session import all_heads, backend, page_capture, state
-from dashboard.session.selection import Selection, SettledSelection, fit
+from dashboard.session.selection import Selection, SettledSelection, settle_selection
 from dashboard.widgets import sidebar, text_place
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Side:
 
     @property
     def ask(self) -> backend.Ask:
-        return page_capture.ask_of(self.selection)
+        return page_capture.make_ask(self.selection)
 
     @property
     def at(self) -> tuple[int, int]:
@@ -47,7 +48,7 @@ class Side:
     @property
     def where(self) -> str:
         """Model, stack, layer and head in words."""
-        return text_place.where(self.selection, self.outline)
+        return text_place.describe_place(self.selection, self.outline)
 
     @property
     def title(self) -> str:
@@ -57,7 +58,7 @@ class Side:
     def shares(self) -> "HeadProfile":
         """The measures that mean the same in every model, of all heads of its stack."""
         stack = self.selection.stack
-        return kept(("shares", self.ask, stack), lambda: all_heads.shares(self.ask, stack))
+        return kept(("shares", self.ask, stack), lambda: all_heads.measure_shares(self.ask, stack))
 
 
 def first(chosen: Selection, other: Other) -> Side | None:
@@ -69,12 +70,12 @@ def first(chosen: Selection, other: Other) -> Side | None:
     selection = state.settle(outline)
     # the grid is measured on A's capture, which may have made way for B's
     alone = backend.HOST.max_models < 2 and other.b_model not in (None, selection.model)
-    sidebar.place(selection, outline, grid=not alone)
+    sidebar.draw_head_controls(selection, outline, grid=not alone)
     side = _side(selection, outline)
     stack, (layer, head) = selection.stack, side.at
     found = kept(
         ("alike", side.ask, stack, layer, head),
-        lambda: all_heads.alike(side.ask, stack, layer, head),
+        lambda: all_heads.measure_similarity(side.ask, stack, layer, head),
     )
     return replace(side, alike=found)
 
@@ -92,18 +93,16 @@ def asked(a: Side, other: Other) -> Selection:
 def second(a: Side, other: Other) -> Side | None:
     """B, or None where the page has said why there is none. What a link asks for in vain is as
     A has it, or as the model has it where that is in vain too."""
-    from attnviz.heads.comparison import same_queries
-
     b = asked(a, other)
     outline = _outline(b, back=("Stay with A's model", link.same_model))
     if outline is None:
         return None
-    fitted, missing = fit(b, outline)
+    fitted, missing = settle_selection(b, outline)
     vain = [item for item in missing if getattr(other, f"b_{item.name}", None) is not None]
     for item in vain:
         link.refuse(f"b_{item.name}", None, item.why)
     if vain:
-        fitted, _ = fit(asked(a, link.chosen()), outline)
+        fitted, _ = settle_selection(asked(a, link.chosen()), outline)
     side = _side(fitted, outline)
     if same_queries(a.head, side.head):  # one row is read on both sides
         side = replace(side, selection=replace(side.selection, query=a.selection.query))
@@ -112,16 +111,18 @@ def second(a: Side, other: Other) -> Side | None:
 
 def _outline(selection: Selection, back: page_capture.Back | None = None) -> Outline | None:
     def make() -> Outline | None:
-        capture = page_capture.ready(selection, back=back)
-        return Outline.of(capture, page_capture.notes(selection, capture)) if capture else None
+        capture = page_capture.show_capture(selection, back=back)
+        return Outline.of(capture, page_capture.list_notes(selection, capture)) if capture else None
 
-    return kept(("outline", page_capture.ask_of(selection)), make)
+    return kept(("outline", page_capture.make_ask(selection)), make)
 
 
 def _side(selection: SettledSelection, outline: Outline) -> Side:
-    ask, stack = page_capture.ask_of(selection), selection.stack
+    ask, stack = page_capture.make_ask(selection), selection.stack
     layer, head = selection.layer, selection.head
     found = kept(
-        ("head", ask, stack, layer, head), lambda: backend.head(ask, stack, layer, head), own=alone
+        ("head", ask, stack, layer, head),
+        lambda: backend.get_head(ask, stack, layer, head),
+        own=alone,
     )
     return Side(selection, outline, replace(found))  # what is worked out of it is not kept

@@ -25,7 +25,7 @@ def compare(
 
     heads, made = [], []
     for ask, side in zip(asks, (a, b), strict=True):
-        capture = backend.capture(ask, silent)
+        capture = backend.get_capture(ask, silent)
         heads.append(capture.head(side.layer, side.head, side.stack))
         made.append(of_capture(capture))
         del capture

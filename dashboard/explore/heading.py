@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.models.catalog import CATALOG
 from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
-from dashboard.session.selection import Selection, SettledSelection, travels
+from dashboard.session.selection import Selection, SettledSelection, fits_address
 from dashboard.widgets import export_panel, text_place
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnviz.capture import Capture
 
 
-def shell(title: "DeltaGenerator", selection: Selection) -> "DeltaGenerator":
+def draw_shell(title: "DeltaGenerator", selection: Selection) -> "DeltaGenerator":
     """The title's place before there is a model, with the model's name in it; to be emptied.
 
     Where the model is here already, the name is left out: the heading of the picture before
@@ -29,7 +29,7 @@ def shell(title: "DeltaGenerator", selection: Selection) -> "DeltaGenerator":
     return slot
 
 
-def draw(selection: SettledSelection, capture: "Capture") -> None:
+def draw_heading(selection: SettledSelection, capture: "Capture") -> None:
     """The title, the receipt, and the line of facts."""
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
     where = f"layer {selection.layer}, head {selection.head}"
@@ -38,9 +38,9 @@ def draw(selection: SettledSelection, capture: "Capture") -> None:
         st.space("stretch")
         _receipt(capture)
         _link(selection)
-        export_panel.draw("explore", views.explore, _shown)
-    st.text(text_place.facts(selection, capture))
-    for note in page_capture.notes(selection, capture):
+        export_panel.draw_export("explore", views.view_head, _shown)
+    st.text(text_place.list_facts(selection, capture))
+    for note in page_capture.list_notes(selection, capture):
         st.text(note)
 
 
@@ -62,14 +62,14 @@ def _link(selection: Selection) -> None:
     with st.popover("Link", icon=":material/link:", type="tertiary"):
         st.markdown("This address opens the same model, text, head and row.")
         st.code(state.link(), language=None, wrap_lines=True)
-        if not travels(selection):
+        if not fits_address(selection):
             st.markdown("The text is too long for an address and is not part of it.")
 
 
 def _shown() -> tuple[backend.Ask, SettledSelection]:
     """What the picture shows now; a click in it has not drawn this heading anew."""
-    selection = state.drawn()
-    return page_capture.ask_of(selection), selection
+    selection = state.drawn_selection()
+    return page_capture.make_ask(selection), selection
 
 
 def _name(model: str) -> str:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from attnviz.charts.overview_chart import from_afar
+from attnviz.charts.overview_chart import overview_map
 from attnviz.charts.row_profile import row_profile
 from attnviz.charts.scene import drawn_whole, facing, window_of
 from dashboard.explore import views
 from dashboard.session import backend, page_capture, state
 from dashboard.session.selection import SettledSelection
 from dashboard.widgets import export_panel
-from dashboard.widgets.text_place import named
+from dashboard.widgets.text_place import name_token
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _STEP = 128  # keys that the buttons of the key field move by: half a window
 
 
-def draw(selection: SettledSelection, head: "Head") -> None:
+def draw_long_text(selection: SettledSelection, head: "Head") -> None:
     """The overview with the window to drag, beside the same moves by keyboard; nothing of a text
     that is drawn whole."""
     if drawn_whole(head):
@@ -38,9 +38,9 @@ def draw(selection: SettledSelection, head: "Head") -> None:
             )
             _keys(selection, view)
             _jump(view, head)
-            shown = (page_capture.ask_of(selection), selection)
+            shown = (page_capture.make_ask(selection), selection)
             afar = (*shown, _near(selection, view))
-            export_panel.draw("overview", views.overview, afar)
+            export_panel.draw_export("overview", views.view_overview, afar)
     _row(selection, head)
 
 
@@ -50,8 +50,8 @@ def _overview(selection: SettledSelection) -> "Overview":
     def tell(share: float) -> None:
         slot.progress(share, text="Looking over all cells of this head")
 
-    ask = page_capture.ask_of(selection)
-    view = backend.overview(ask, selection.stack, selection.layer, selection.head, tell)
+    ask = page_capture.make_ask(selection)
+    view = backend.get_overview(ask, selection.stack, selection.layer, selection.head, tell)
     slot.empty()
     return view
 
@@ -62,7 +62,7 @@ def _map(selection: SettledSelection, view: "Overview") -> None:
     # built anew where the window was moved by other means, so that the frame moves too
     key = f"overview_{query}_{near}"
     st.altair_chart(
-        from_afar(view, query=query, near=near),
+        overview_map(view, query=query, near=near),
         key=key,
         width="content",
         on_select=lambda: _move(key, counts, query, near),
@@ -101,14 +101,14 @@ def _middle(side: list[float], old: int, count: int) -> int:
 
 
 def _keys(selection: SettledSelection, view: "Overview") -> None:
-    key = state.show("pick_near", _near(selection, view))
+    key = state.set_widget("pick_near", _near(selection, view))
     st.number_input(
         "Keys drawn stand around position",
         min_value=0,
         max_value=view.keys - 1,
         step=_STEP,
         key=key,
-        on_change=state.changer("near", key),
+        on_change=state.make_callback("near", key),
         help="The rows drawn stand around the token that is read; the keys around this position.",
     )
 
@@ -132,8 +132,8 @@ def _jump(view: "Overview", head: "Head") -> None:
 
 def _named(cell: "Cell", head: "Head") -> str:
     return (
-        f"{cell.weight:.3f}  from {named(head.query_tokens, cell.query)} "
-        f"to {named(head.key_tokens, cell.key)}"
+        f"{cell.weight:.3f}  from {name_token(head.query_tokens, cell.query)} "
+        f"to {name_token(head.key_tokens, cell.key)}"
     )
 
 
@@ -149,15 +149,15 @@ def _take(cells: "Sequence[Cell]") -> None:
 def _row(selection: SettledSelection, head: "Head") -> None:
     """Where the weight of the row that is read goes, over all keys."""
     row = head.rows(selection.query, selection.query + 1)
-    st.text(_mass(row, named(head.query_tokens, selection.query)))
+    st.text(_mass(row, name_token(head.query_tokens, selection.query)))
     st.altair_chart(
         row_profile(row),
         key="row_profile",
         alt=f"The weights of row {selection.query} on all {row.allowed.shape[1]:,} keys, the "
         "largest of each stretch. The table below has every one of them.",
     )
-    shown = (page_capture.ask_of(selection), selection)
-    export_panel.draw("row", views.row, shown)
+    shown = (page_capture.make_ask(selection), selection)
+    export_panel.draw_export("row", views.view_row, shown)
 
 
 def _mass(row: "Head", name: str) -> str:

@@ -4,16 +4,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import charts
 from attnviz.heads.contributions import MEASURES
 from dashboard.explore import long_text, words
-from dashboard.explore.row_table import row_table
+from dashboard.explore.row_table import draw_row_table
 from dashboard.server.turns import silent
 from dashboard.session import backend, notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, on_pick
 from dashboard.session.selection import STAGES, WEIGHTS, SettledSelection
 from dashboard.widgets import figure
-from dashboard.widgets.choices import pick, switch
-from dashboard.widgets.stepper import stepper
+from dashboard.widgets.choices import draw_picker, draw_switch
+from dashboard.widgets.stepper import draw_stepper
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
@@ -23,30 +24,30 @@ _ORDERS = {"text": "Text order", "size": "By size"}
 
 
 @st.fragment(key="viewer")
-def viewer() -> None:
+def draw_viewer() -> None:
     """One head, read row by row. A click, a picker or a step redraws this part of the page only.
 
     Takes no objects: what a fragment is called with stays alive as long as the reader's session,
     and a capture must not.
     """
     with notices.guard():
-        selection = _settled()
-        head = backend.head(
-            page_capture.ask_of(selection), selection.stack, selection.layer, selection.head
+        selection = _settle()
+        head = backend.get_head(
+            page_capture.make_ask(selection), selection.stack, selection.layer, selection.head
         )
         if selection.stage not in ("softmax", *head.panel_names):
             selection = state.refuse(selection, "stage", "this head has no such step")
         _controls(selection, head)
-        long_text.draw(selection, head)
+        long_text.draw_long_text(selection, head)
         _picture(selection, head)
-        row_table(selection, head)
-        words.how_to_read(head, selection.query)
+        draw_row_table(selection, head)
+        words.draw_how_to_read(head, selection.query)
     state.publish()
 
 
-def _settled() -> SettledSelection:
-    selection = state.current()
-    capture = backend.capture(page_capture.ask_of(selection), silent)
+def _settle() -> SettledSelection:
+    selection = state.current_selection()
+    capture = backend.get_capture(page_capture.make_ask(selection), silent)
     return state.settle(capture)
 
 
@@ -55,7 +56,7 @@ def _controls(selection: SettledSelection, head: "Head") -> None:
     names = [f"{place}  {token.label}" for place, token in enumerate(head.query_tokens)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=250):
-            stepper(
+            draw_stepper(
                 "query",
                 "token",
                 range(len(names)),
@@ -64,7 +65,7 @@ def _controls(selection: SettledSelection, head: "Head") -> None:
                 label=names.__getitem__,
                 help="The token whose row is read. Clicking a row in a map does the same.",
             )
-        pick(
+        draw_picker(
             "stage",
             "Scores",
             ["softmax", *head.panel_names[:-1]],
@@ -74,7 +75,7 @@ def _controls(selection: SettledSelection, head: "Head") -> None:
             key="pick_stage",
             width=210,
         )
-        pick(
+        draw_picker(
             "by",
             "Contribution by",
             list(MEASURES),
@@ -85,14 +86,12 @@ def _controls(selection: SettledSelection, head: "Head") -> None:
             width=190,
         )
         with st.popover("Colours and order", icon=":material/tune:"):
-            switch("scores", "Score colours", _SCORES, selection, key="pick_scores")
-            switch("weights", "Weight colours", WEIGHTS, selection, key="pick_weights")
-            switch("order", "Bars", _ORDERS, selection, key="pick_order")
+            draw_switch("scores", "Score colours", _SCORES, selection, key="pick_scores")
+            draw_switch("weights", "Weight colours", WEIGHTS, selection, key="pick_weights")
+            draw_switch("order", "Bars", _ORDERS, selection, key="pick_order")
 
 
 def _picture(selection: SettledSelection, head: "Head") -> None:
-    from attnviz import charts
-
     key = chart_key("explore", "pick", query=selection.query)
     chart = charts.explore(
         head,
@@ -104,7 +103,7 @@ def _picture(selection: SettledSelection, head: "Head") -> None:
         order=selection.order,
         near=selection.near,
     )
-    figure.draw(
+    figure.draw_chart(
         chart,
         key,
         on_select=on_pick(key, "pick", "query"),

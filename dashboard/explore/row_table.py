@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import charts
 from attnviz.heads.contributions import MEASURES
 from attnviz.heads.row_frame import frame_contributions
 from dashboard.session import state
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from attnviz.heads.head import Head
 
 
-def row_table(selection: SettledSelection, head: "Head") -> None:
+def draw_row_table(selection: SettledSelection, head: "Head") -> None:
     """An expander with the numbers of the row; worked out only while it is open."""
     box = st.expander("This row as a table", key="row_open", on_change=state.touch)
     if not box.open:
         return
-    from attnviz import charts
-
     with box:
         st.text(charts.describe_pair(head, selection.query))
         st.dataframe(

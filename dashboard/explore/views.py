@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from attnviz.export import View
 
 
-def explore(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
+def view_head(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """The head and the row that Explore shows."""
     from attnviz.export import head_view
 
-    capture = backend.capture(ask, silent)
+    capture = backend.get_capture(ask, silent)
     return head_view(capture, **place_of(selection), link=link, **_looks(selection))
 
 
@@ -30,18 +30,18 @@ def _looks(selection: SettledSelection) -> dict[str, Any]:
     }
 
 
-def overview(ask: backend.Ask, selection: SettledSelection, near: int, *, link: str) -> "View":
+def view_overview(ask: backend.Ask, selection: SettledSelection, near: int, *, link: str) -> "View":
     """The whole head of a long text from afar."""
     from attnviz.export import overview_view
 
-    capture = backend.capture(ask, silent)
+    capture = backend.get_capture(ask, silent)
     at = place_of(selection)
-    found = backend.overview(ask, at["stack"], at["layer"], at["head"], lambda share: None)
+    found = backend.get_overview(ask, at["stack"], at["layer"], at["head"], lambda share: None)
     return overview_view(capture, **at, near=near, found=found, link=link)
 
 
-def row(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
+def view_row(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """The row that is read, on all keys of a long text."""
     from attnviz.export import row_view
 
-    return row_view(backend.capture(ask, silent), **place_of(selection), link=link)
+    return row_view(backend.get_capture(ask, silent), **place_of(selection), link=link)

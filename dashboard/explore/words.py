@@ -24,7 +24,7 @@ vector, and then adds next to nothing; the first token of a text often does.
 """
 
 
-def how_to_read(head: "Head", query: int) -> None:
+def draw_how_to_read(head: "Head", query: int) -> None:
     """An expander with definitions, and the number that says whether the parts add up."""
     box = st.expander("How to read this", key="help_open", on_change=state.touch)
     if not box.open:
@@ -34,10 +34,10 @@ def how_to_read(head: "Head", query: int) -> None:
         st.markdown("**Contribution by**")
         for measure in MEASURES.values():
             st.text(f"{measure.title} ({measure.unit}): {measure.definition}")
-        st.text(adds_up(head.rows(query, query + 1)))
+        st.text(describe_sum(head.rows(query, query + 1)))
 
 
-def adds_up(head: "Head") -> str:
+def describe_sum(head: "Head") -> str:
     """The check on the contributions of these rows of a head, in words, with its number."""
     if head.w_o is None:
         return (

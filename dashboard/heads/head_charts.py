@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnviz import charts
+from attnviz.charts.scales import short
+from attnviz.charts.small_maps import mosaic
 from dashboard.heads.head_numbers import Numbers
 from dashboard.session.selection import SettledSelection
 
@@ -19,8 +22,6 @@ def maps(
     small: "Thumbnails",
 ) -> tuple[Any, str]:
     """The heads left in as small maps, and what is drawn, in words."""
-    from attnviz.charts.small_maps import mosaic
-
     by_place = selection.sort == "place" or numbers is None
     places = list(np.ndindex(left.shape)) if by_place else order
     chart = mosaic(
@@ -39,15 +40,15 @@ def maps(
 
 def grid(selection: SettledSelection, numbers: Numbers, left: Any) -> tuple[Any, str]:
     """The heads left in as a grid of one measure, and what is drawn, in words."""
-    from attnviz import charts
-
     values = np.where(left, numbers.values, np.nan)
     places = list(np.ndindex(left.shape))
     said = _said(numbers, places)
     words = [word if left[at] else "left out" for at, word in zip(places, said, strict=True)]
-    ceiling = np.nanmax(np.where(np.isfinite(numbers.ceiling), numbers.ceiling, -np.inf))
+    ceiling = np.nanmax(
+        np.where(np.isfinite(numbers.grids.ceiling), numbers.grids.ceiling, -np.inf)
+    )
     top = float(np.nanmax(numbers.values)) if np.isfinite(numbers.values).any() else 1.0
-    null = np.nanmedian(numbers.null) if np.isfinite(numbers.null).any() else None
+    null = np.nanmedian(numbers.grids.null) if np.isfinite(numbers.grids.null).any() else None
     chart = charts.grid(
         values,
         layer=selection.layer,
@@ -65,8 +66,6 @@ def grid(selection: SettledSelection, numbers: Numbers, left: Any) -> tuple[Any,
 
 
 def _said(numbers: Numbers | None, places: list[Any]) -> list[str]:
-    from attnviz.charts.scales import short
-
     if numbers is None:
         return ["not measured"] * len(places)
     return [

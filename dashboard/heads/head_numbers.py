@@ -6,17 +6,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.detectors import HEAD_MEASURES
 from attnviz.errors import AttnvizError
+from attnviz.experiments.every_head import HeadGrids, measure_effect, read_profile, read_survey
+from attnviz.experiments.output_tokens import find_output_row, has_output
 from dashboard.heads import long_heads, survey_source, words
 from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
-from dashboard.session.outcome import NOTHING_OUT, place_of_output, puts_out
-from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, span_of
+from dashboard.session.outcome import NOTHING_OUT
+from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, read_span
 from dashboard.widgets import text_place
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from attnviz.capture import Capture
@@ -27,22 +32,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One measure of all heads.
-
-    values, null, ceiling: (layer, head); a ceiling of NaN is none that is known.
-    """
+    """One measure of all heads, with its words."""
 
     title: str
     definition: str
     unit: str
     ceiling_words: str
     null_words: str
-    values: "NDArray[Any]"
-    null: "NDArray[Any]"
-    ceiling: "NDArray[Any]"
+    grids: HeadGrids
     falls: bool = False
     found: list[tuple[int, int]] | None = None  # None: no such line is drawn
     rows: str = ""
+
+    @property
+    def values(self) -> "NDArray[Any]":
+        """(layer, head)"""
+        return self.grids.values
 
     @property
     def strength(self) -> "NDArray[Any]":
@@ -51,8 +56,6 @@ class Numbers:
 
 
 def titles() -> dict[str, str]:
-    from attnviz.detectors import HEAD_MEASURES
-
     found = {name: measure.title for name, measure in HEAD_MEASURES.items()}
     found |= {again: f"{found[name]}, random tokens" for name, again in ON_REPEATED.items()}
     return found | {"effect": "Effect on the output"}
@@ -60,7 +63,6 @@ def titles() -> dict[str, str]:
 
 def options(selection: SettledSelection, capture: "Capture") -> list[str]:
     """The measures that the stack has."""
-    from attnviz.detectors import HEAD_MEASURES
 
     def has(name: str) -> bool:
         measure = HEAD_MEASURES.get(plain(name))
@@ -79,11 +81,11 @@ class Measured:
 
     def __init__(self, selection: SettledSelection, capture: "Capture") -> None:
         self.selection, self.capture = selection, capture
-        self.ask = page_capture.ask_of(selection)
+        self.ask = page_capture.make_ask(selection)
         stack = selection.stack
         self.text = long_heads.profile(self.ask, capture, stack)
         self.survey = survey_source.opened(selection, capture)
-        self.at = place_of_output(capture, selection)
+        self.at = find_output_row(capture, stack, selection.query)
 
     @property
     def random(self) -> "HeadProfile | None":
@@ -94,8 +96,6 @@ class Measured:
     @property
     def missing(self) -> list[str]:
         """Measures that the survey was made without: it is of another version."""
-        from attnviz.detectors import HEAD_MEASURES
-
         known = self.survey.measures if self.survey is not None else HEAD_MEASURES
         return [name for name in HEAD_MEASURES if name not in known]
 
@@ -109,9 +109,9 @@ class Measured:
         stack = self.selection.stack
         if stack == "cross":
             return None, ""
-        with slow_results.bar("Measuring on repeated random tokens") as step:
+        with slow_results.draw_bar("Measuring on repeated random tokens") as step:
             try:
-                found = all_heads.probe(self.ask, stack, step)
+                found = all_heads.measure_repeated(self.ask, stack, step)
             except AttnvizError as error:
                 return None, f"Nothing on repeated random tokens. {error.what} {error.why}"
         return found, ""
@@ -129,8 +129,6 @@ class Measured:
         return self._of(self.text, name, titles()[name], "")
 
     def _of(self, profile: "HeadProfile", name: str, title: str, more: str) -> Numbers:
-        from attnviz.detectors import HEAD_MEASURES
-
         measure = HEAD_MEASURES[name]
         counted = profile.counted[name]
         most = int(np.nanmax(counted))
@@ -140,24 +138,19 @@ class Measured:
             measure.unit,
             measure.ceiling,
             measure.null,
-            profile.values[name],
-            profile.null(name),
-            profile.ceilings[name],
+            read_profile(profile, name),
             measure.falls,
             profile.found(name) if np.isfinite(profile.ceilings[name]).any() else None,
             f"{most:,} of {self._queries(profile):,} rows count{self._sample(profile)}.",
         )
 
     def _surveyed(self, survey: "Survey", name: str) -> Numbers:
-        from attnviz.detectors import HEAD_MEASURES
         from attnviz.detectors.profiles import find_beyond_half, measure_rise
 
         measure = HEAD_MEASURES[name]
-        shape = self.text.values["entropy"].shape
-        values, null, ceiling, rows = (
-            survey_source.grid(survey, name, statistic, self.selection.stack, shape)
-            for statistic in ("mean", "null", "ceiling", "rows")
-        )
+        layers, heads = self.text.values["entropy"].shape
+        grids = read_survey(survey, name, self.selection.stack, (layers, heads))
+        rows = survey.grid(name, "rows", self.selection.stack)
         most = int(np.nanmax(rows)) if np.isfinite(rows).any() else 0
         return Numbers(
             titles()[name],
@@ -165,11 +158,9 @@ class Measured:
             measure.unit,
             measure.ceiling,
             measure.null,
-            values,
-            null,
-            ceiling,
+            grids,
             measure.falls,
-            find_beyond_half(measure_rise(values, null, ceiling, falls=measure.falls)),
+            find_beyond_half(measure_rise(*vars(grids).values(), falls=measure.falls)),
             f"{most:,} rows of {survey.texts:,} texts count.",
         )
 
@@ -193,7 +184,7 @@ class Measured:
     def _effect(self) -> Numbers | None:
         if not backend.has_experiment(self.ask, self._name):
             return None
-        values = backend.experiment(self.ask, self._name, _never, silent)
+        grids: HeadGrids = backend.get_experiment(self.ask, self._name, _never, silent)
         predicts = self.capture.logits is not None and len(self.capture.logits) > 0
         return Numbers(
             titles()["effect"],
@@ -201,19 +192,17 @@ class Measured:
             "nats" if predicts else "none, 0 to 2",
             "None that is known before the model runs." if predicts else "2: turned around.",
             "0: a head that changes nothing.",
-            values,
-            np.where(np.isnan(values), np.nan, 0),
-            np.full_like(values, np.nan if predicts else 2),
+            grids,
         )
 
     def ask_for_effect(self) -> None:
         """The button, with its cost; or why there is none."""
-        if not puts_out(self.capture):
+        if not has_output(self.capture):
             st.text(NOTHING_OUT)
             return
-        token = text_place.named(self.capture.query_tokens(self.selection.stack), self.at)
+        token = text_place.name_token(self.capture.query_tokens(self.selection.stack), self.at)
         st.text(f"Each head puts out zeros at {token} in turn, and the model runs on from there.")
-        slow_results.result(
+        slow_results.show_result(
             "heads_effect",
             self.ask,
             self._name,
@@ -222,17 +211,9 @@ class Measured:
             label="Measure the effect of every head",
         )
 
-    def _run(self, model: "LoadedModel", capture: "Capture", layers: Any, step: Any) -> Any:
-        from attnviz.detectors import effect
-
-        return effect(
-            model,
-            capture,
-            self.selection.stack,
-            query=self.at,
-            layers=layers,
-            progress=step,
-        )
+    def _run(self, model: "LoadedModel", capture: "Capture", layers: Any, step: Any) -> HeadGrids:
+        stack = self.selection.stack
+        return measure_effect(model, capture, stack, self.at, layers=layers, progress=step)
 
     def _cost(self) -> float:
         """Seconds for all heads, from one timed layer in the middle of the model."""
@@ -244,7 +225,7 @@ class Measured:
             return (time.perf_counter() - started) * len(layers)
 
         name = ("effect cost", *self._name)
-        return backend.experiment(self.ask, name, timed, silent)
+        return backend.get_experiment(self.ask, name, timed, silent)
 
 
 def _never(model: "LoadedModel", capture: "Capture") -> Any:
@@ -255,14 +236,14 @@ def kept(selection: SettledSelection, numbers: Numbers | None, shape: tuple[int,
     """(layer, head) bool: the heads that the filters leave in."""
     left = np.ones(shape, bool)
     if selection.layers is not None:
-        first, last = span_of(selection.layers)
+        first, last = read_span(selection.layers)
         left[:first], left[last + 1 :] = False, False
     if selection.above and numbers is not None:
         with np.errstate(invalid="ignore"):
             if numbers.falls:
-                left &= numbers.values * selection.above <= numbers.null
+                left &= numbers.values * selection.above <= numbers.grids.null
             else:
-                left &= numbers.values >= numbers.null * selection.above
+                left &= numbers.values >= numbers.grids.null * selection.above
     return left
 
 
@@ -273,10 +254,10 @@ def ranked(numbers: Numbers, left: Any) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, head in places[order]]
 
 
-def table(measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]) -> Any:
+def table(
+    measured: Measured, names: list[str], left: Any, order: list[tuple[int, int]]
+) -> "pd.DataFrame":
     """A row a head, in this order; the rest of the heads left in after them."""
-    import pandas as pd
-
     there = np.isfinite(measured.text.values["entropy"]) & left
     rest = [(int(la), int(h)) for la, h in np.argwhere(there) if (int(la), int(h)) not in order]
     places = [*order, *rest]

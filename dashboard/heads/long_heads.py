@@ -24,8 +24,8 @@ def profile(ask: backend.Ask, capture: "Capture", stack: str) -> "HeadProfile":
     """The measures of every head: over all rows, or of a long text over some of them, evenly
     spread, until all are asked for."""
     rows = rows_measured(ask, capture, stack)
-    with slow_results.bar("Measuring every head") as step:
-        return all_heads.profile(ask, stack, step, rows)
+    with slow_results.draw_bar("Measuring every head") as step:
+        return all_heads.measure_profile(ask, stack, step, rows)
 
 
 def rows_measured(ask: backend.Ask, capture: "Capture", stack: str) -> int | None:
@@ -41,7 +41,7 @@ def offer_all_rows(ask: backend.Ask, capture: "Capture", stack: str) -> None:
     if rows_measured(ask, capture, stack) is None:
         return
     count = len(capture.query_tokens(stack))
-    slow_results.result(
+    slow_results.show_result(
         "heads_rows",
         ask,
         all_heads.profile_name(stack, None),
@@ -57,9 +57,9 @@ def maps(ask: backend.Ask, capture: "Capture", stack: str) -> "Thumbnails | None
     from attnviz.detectors import thumbnails
 
     if not is_long(capture, stack):
-        with slow_results.bar("Drawing every head") as step:
-            return all_heads.maps(ask, stack, step)
-    return slow_results.result(
+        with slow_results.draw_bar("Drawing every head") as step:
+            return all_heads.make_maps(ask, stack, step)
+    return slow_results.show_result(
         "heads_maps",
         ask,
         all_heads.maps_name(stack),
@@ -74,7 +74,7 @@ def _cost(ask: backend.Ask, stack: str, what: str) -> float:
     """Seconds for all rows of all layers, from a few that are timed."""
     timed = {"profile": _profile_seconds, "maps": _maps_seconds}[what]
     name = ("heads cost", what, stack)
-    return float(backend.experiment(ask, name, lambda model, cap: timed(cap, stack), silent))
+    return float(backend.get_experiment(ask, name, lambda model, cap: timed(cap, stack), silent))
 
 
 def _profile_seconds(capture: "Capture", stack: str) -> float:

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from attnviz.charts.scales import short
 from dashboard.heads import head_charts, head_numbers, long_heads, survey_source, views
 from dashboard.heads.head_numbers import Measured, Numbers
 from dashboard.heads.probe_texts import PROBES
 from dashboard.server.page_table import EXPLORE
 from dashboard.session import notices, page_capture, state
-from dashboard.session.chart_picks import chart_key, picked_in
-from dashboard.session.selection import ABOVE, SORTS, VIEWS, WEIGHTS, SettledSelection
+from dashboard.session.chart_picks import chart_key, read_pick
+from dashboard.session.selection import ABOVE, SORTS, VIEWS, WEIGHTS, SettledSelection, read_span
 from dashboard.widgets import export_panel, figure, text_place
-from dashboard.widgets.choices import pick, switch
+from dashboard.widgets.choices import draw_picker, draw_switch
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -34,7 +35,7 @@ def draw(selection: SettledSelection, capture: "Capture") -> None:
     _probes()
     selection = _fit(selection, capture)
     _controls(selection, capture)
-    ask, stack = page_capture.ask_of(selection), selection.stack
+    ask, stack = page_capture.make_ask(selection), selection.stack
     long_heads.offer_all_rows(ask, capture, stack)
     measured = Measured(selection, capture)
     if selection.measure == "effect":
@@ -57,7 +58,7 @@ def draw(selection: SettledSelection, capture: "Capture") -> None:
             whole = not of_text or long_heads.rows_measured(ask, capture, stack) is None
             if (numbers is not None or of_text) and whole:
                 shown = (ask, selection, numbers, left, order, finding)
-                export_panel.draw("heads", views.heads, shown)
+                export_panel.draw_export("heads", views.heads, shown)
         _table(measured, selection, capture, left, order)
         if measured.why:
             st.text(measured.why)
@@ -94,11 +95,11 @@ def _probes() -> None:
 def _controls(selection: SettledSelection, capture: "Capture") -> None:
     names = head_numbers.titles()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        switch(
+        draw_switch(
             "view", "Show", VIEWS, selection, key="heads_view", help="What is drawn for each head."
         )
         survey_source.choose(selection, capture)
-        pick(
+        draw_picker(
             "measure",
             "Measure",
             head_numbers.options(selection, capture),
@@ -108,7 +109,7 @@ def _controls(selection: SettledSelection, capture: "Capture") -> None:
             key="heads_measure",
             width=230,
         )
-        pick(
+        draw_picker(
             "above",
             "At least",
             ABOVE,
@@ -120,7 +121,7 @@ def _controls(selection: SettledSelection, capture: "Capture") -> None:
         )
         _span(selection, capture)
         if selection.view == "maps":
-            switch(
+            draw_switch(
                 "sort",
                 "Order",
                 SORTS,
@@ -128,7 +129,7 @@ def _controls(selection: SettledSelection, capture: "Capture") -> None:
                 key="heads_sort",
                 help="Layers down and heads across, or a list.",
             )
-            switch(
+            draw_switch(
                 "weights",
                 "Weight colours",
                 WEIGHTS,
@@ -144,11 +145,11 @@ def _span(selection: SettledSelection, capture: "Capture") -> None:
     if len(layers) < 2:
         return
     whole = [layers[0], layers[-1]]
-    chosen = whole if selection.layers is None else head_numbers.span_of(selection.layers)
+    chosen = whole if selection.layers is None else read_span(selection.layers)
     inside = [layer for layer in layers if chosen[0] <= layer <= chosen[1]]
     ends = [inside[0], inside[-1]]
     for number, (title, verb) in enumerate((("From layer", "earlier"), ("To layer", "later"))):
-        key = state.show(f"heads_layers_{number}", ends[number])
+        key = state.set_widget(f"heads_layers_{number}", ends[number])
         st.selectbox(
             title,
             layers,
@@ -170,8 +171,6 @@ def _change_span(number: int, ends: list[int], whole: list[int]) -> None:
 def _finding(
     numbers: Numbers | None, order: list[tuple[int, int]], left: Any, *, missing: bool
 ) -> str:
-    from attnviz.charts.scales import short
-
     if numbers is None:
         return "This survey does not have this measure." if missing else "Not measured yet."
     if not order:
@@ -187,8 +186,8 @@ def _finding(
         f"{numbers.title}: layer {layer}, head {head} has the {most}, "
         f"{short(float(numbers.values[layer, head]))}"
     )
-    null = float(numbers.null[layer, head])
-    ceiling = float(numbers.ceiling[layer, head])
+    null = float(numbers.grids.null[layer, head])
+    ceiling = float(numbers.grids.ceiling[layer, head])
     words += f" (null {short(null)}"
     words += ")." if np.isnan(ceiling) else f", ceiling {short(ceiling)})."
     if numbers.found is not None:
@@ -211,7 +210,7 @@ def _picture(
     key = chart_key("heads", "pick_head", layer=selection.layer, head=selection.head)
 
     def on_pick() -> None:
-        if picked := picked_in(key, "pick_head"):
+        if picked := read_pick(key, "pick_head"):
             _go(int(picked["layer"]), int(picked["head"]))
 
     if small is not None:
@@ -219,7 +218,9 @@ def _picture(
     else:
         assert numbers is not None
         chart, alt = head_charts.grid(selection, numbers, left)
-    figure.draw(chart, key, on_select=on_pick, selection_mode="pick_head", alt=f"{alt} {finding}")
+    figure.draw_chart(
+        chart, key, on_select=on_pick, selection_mode="pick_head", alt=f"{alt} {finding}"
+    )
 
 
 def _go(layer: int, head: int) -> None:
@@ -285,5 +286,5 @@ def where(selection: SettledSelection, capture: "Capture") -> str:
     count = sum(capture.heads(layer, selection.stack) for layer in layers)
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
     queries = len(capture.query_tokens(selection.stack))
-    name = text_place.model_name(selection)
+    name = text_place.name_model(selection)
     return f"{name}{stack}, {count} heads in {len(layers)} layers, {queries:,} tokens"

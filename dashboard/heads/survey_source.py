@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.errors import BadInput
+from attnviz.survey import open_survey
+from attnviz.survey.shipped import is_shipped, shipped
 from dashboard.session import backend, notices, state
 from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from attnviz.capture import Capture
     from attnviz.survey import Survey
 
@@ -30,15 +29,13 @@ _TITLES = {"": "This text", SHIPPED_SURVEY: "Survey of texts made by rule"}
 
 def choose(selection: SettledSelection, capture: "Capture") -> None:
     """Whose numbers are shown: this text's, or those of a survey of the model."""
-    from attnviz.survey.shipped import is_shipped
-
     known = [SHIPPED_SURVEY] if is_shipped(capture.info.name) else []
     if not known and not backend.FOLDERS_ALLOWED:
         return
     options = ["", *known]
     if selection.survey not in options:
         options.append(selection.survey)
-    key = state.show("heads_survey", selection.survey)
+    key = state.set_widget("heads_survey", selection.survey)
     more = " Or type the folder of a survey." if backend.FOLDERS_ALLOWED else ""
     st.selectbox(
         "Numbers from",
@@ -47,7 +44,7 @@ def choose(selection: SettledSelection, capture: "Capture") -> None:
         key=key,
         accept_new_options=backend.FOLDERS_ALLOWED,
         help="This text alone, or the mean over a corpus of texts that was surveyed before." + more,
-        on_change=state.changer("survey", key),
+        on_change=state.make_callback("survey", key),
         width=230,
     )
 
@@ -64,9 +61,6 @@ def opened(selection: SettledSelection, capture: "Capture") -> "Survey | None":
 
 
 def _open(name: str, capture: "Capture") -> "Survey":
-    from attnviz.survey import open_survey
-    from attnviz.survey.shipped import shipped
-
     if name == SHIPPED_SURVEY:
         found = shipped(capture.info.name)
         if found is not None:
@@ -100,18 +94,6 @@ def _check(found: "Survey", selection: SettledSelection, capture: "Capture") -> 
             why=f"It has {', '.join(found.stacks) or 'no text that counted'}.",
             todo="Choose another stack, or this text under Numbers from.",
         )
-
-
-def grid(
-    found: "Survey", measure: str, statistic: str, stack: str, shape: tuple[int, int]
-) -> "NDArray[np.float64]":
-    """(layer, head) in the shape of the page's other grids."""
-    import numpy as np
-
-    values = found.grid(measure, statistic, stack)
-    whole = np.full(shape, np.nan)
-    whole[: values.shape[0], : values.shape[1]] = values
-    return whole
 
 
 def examples(found: "Survey", selection: SettledSelection) -> None:

@@ -3,9 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.heads import head_charts, scripts
+from attnviz.detectors import HEAD_MEASURES
+from attnviz.experiments.every_head import measure_effect, read_profile, read_survey
+from attnviz.experiments.output_tokens import find_output_row
+from dashboard.heads import head_charts
+from dashboard.heads.head_numbers import Numbers, plain
 from dashboard.server.turns import no_step, silent
 from dashboard.session import all_heads, backend
+from dashboard.session.script_body import write_call
 from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
 
 if TYPE_CHECKING:
@@ -13,13 +18,12 @@ if TYPE_CHECKING:
 
     from attnviz.capture import Capture
     from attnviz.export import View
-    from dashboard.heads.head_numbers import Numbers
 
 
 def heads(
     ask: backend.Ask,
     selection: SettledSelection,
-    numbers: "Numbers | None",
+    numbers: Numbers | None,
     left: Any,
     order: Any,
     finding: str,
@@ -30,19 +34,19 @@ def heads(
     on another text or by other runs, that measure alone."""
     from attnviz.export import heads_view
 
-    capture = backend.capture(ask, silent)
+    capture = backend.get_capture(ask, silent)
     stack, measure = selection.stack, selection.measure
 
     def chart() -> Any:
         drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
         if numbers is not None and (selection.view == "measure" or not drawn):
             return head_charts.grid(selection, numbers, left)[0]
-        maps = all_heads.maps(ask, stack, no_step)
+        maps = all_heads.make_maps(ask, stack, no_step)
         return head_charts.maps(selection, numbers, left, order, maps)[0]
 
     if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
-    found = all_heads.profile(ask, stack, no_step)
+    found = all_heads.measure_profile(ask, stack, no_step)
     return heads_view(
         capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
     )
@@ -50,30 +54,22 @@ def heads(
 
 def kept_with_all() -> "Collection[str]":
     """The measures of Heads that are all in one file, whichever is drawn."""
-    from attnviz.detectors import HEAD_MEASURES
-
     return HEAD_MEASURES
 
 
 def _one_measure(
     capture: "Capture",
     selection: SettledSelection,
-    numbers: "Numbers",
+    numbers: Numbers,
     finding: str,
     chart: "Callable[[], Any]",
     link: str,
 ) -> "View":
     """A row a head of the measure that is drawn, with its null and its ceiling."""
-    import numpy as np
-    import pandas as pd
-
     from attnviz.export import table_view
     from attnviz.export.provenance import of_capture, of_model, versions
     from attnviz.export.script import of_capture as script_of
 
-    layers, heads = np.indices(numbers.values.shape)
-    columns: dict[str, Any] = {"Layer": layers, "Head": heads, numbers.title: numbers.values}
-    columns |= {"Null": numbers.null, "Ceiling": numbers.ceiling}
     on_text = selection.measure == "effect"
     surveyed = selection.survey and selection.measure in kept_with_all()
     about = {"kind": "table", "figure": selection.measure, "stack": selection.stack}
@@ -84,7 +80,7 @@ def _one_measure(
     made = of_capture(capture) if on_text else made
     script = _of_measure(capture, selection, numbers.title)
     return table_view(
-        pd.DataFrame({name: grid.ravel() for name, grid in columns.items()}),
+        numbers.grids.table(numbers.title),
         chart,
         title=f"{capture.info.name}, {selection.stack}: {numbers.title.lower()} of every head",
         finding=finding,
@@ -98,15 +94,18 @@ def _one_measure(
 
 def _of_measure(capture: "Capture", selection: SettledSelection, title: str) -> str:
     """Python that makes the table of one measure."""
-    from attnviz.faithfulness.agreement import has_logits
-    from dashboard.heads.head_numbers import plain
-    from dashboard.session.outcome import place_of_output
-
-    stack, measure = selection.stack, selection.measure
+    stack, measure, then = selection.stack, selection.measure, f".table({title!r})"
     if measure == "effect":
-        most = None if has_logits(capture) else 2.0
-        return scripts.effect(stack, place_of_output(capture, selection), title, most)
+        query = find_output_row(capture, stack, selection.query)
+        return write_call(measure_effect, "model, capture", stack=stack, query=query, then=then)
     if measure in kept_with_all():
-        folder = "" if selection.survey == SHIPPED_SURVEY else selection.survey
-        return scripts.surveyed(capture.info.name, folder, stack, measure, title)
-    return scripts.repeated(stack, plain(measure), title)
+        imports = "from attnviz.survey import open_survey\n"
+        survey = f"open_survey({selection.survey!r})"
+        if selection.survey == SHIPPED_SURVEY:
+            imports = "from attnviz.survey.shipped import shipped\n"
+            survey = f"shipped({capture.info.name!r})"
+        options = {"measure": measure, "stack": stack}
+        return write_call(read_survey, survey, imports=imports, **options, then=then)
+    imports, measure = "from attnviz.detectors import profile, repeated\n", plain(measure)
+    found = f"profile(repeated(model), {stack!r}, measures=[{measure!r}])"
+    return write_call(read_profile, found, measure=measure, imports=imports, then=then)

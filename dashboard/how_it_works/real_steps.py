@@ -1,19 +1,23 @@
 """The four steps in the chosen model: real tokens, real numbers, beside the invented ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from attnviz.charts.describe_steps import describe_four_steps
+from attnviz.charts.four_steps import four_steps
+from attnviz.experiments.invented_head import follow_keys
 from attnviz.models.catalog import CATALOG
 from dashboard.how_it_works import views
 from dashboard.how_it_works.toy import CANDIDATES, Toy
 from dashboard.how_it_works.worked_example import FOCUS, SENTENCE, WORDS, worked
 from dashboard.session import backend, page_capture, state
 from dashboard.session.chart_picks import chart_key
-from dashboard.session.selection import Selection, SettledSelection, fit
+from dashboard.session.selection import Selection, SettledSelection, settle_selection
 from dashboard.widgets import export_panel, sidebar, text_place
 
 if TYPE_CHECKING:
@@ -45,18 +49,18 @@ def draw(selection: Selection, toy: Toy) -> None:
         help="Your text and row, or the sentence that was told in words above.",
     )
     asked = selection if text == "own" else replace(selection, text=SENTENCE, cut=False)
-    capture = page_capture.ready(asked)
+    capture = page_capture.show_capture(asked)
     if capture is None:
         return
     if text == "own":
         settled = state.settle(capture)
-        sidebar.place(settled, capture)
-        if taken := page_capture.beginning(settled, capture):
+        sidebar.draw_head_controls(settled, capture)
+        if taken := page_capture.describe_beginning(settled, capture):
             st.text(taken)
         _four_steps(settled, capture, toy, toy.depth)
     else:
         st.text(f"The text: {SENTENCE}")
-        example, _ = fit(replace(asked, query=None), capture)
+        example, _ = settle_selection(replace(asked, query=None), capture)
         _four_steps(example, capture, None, toy.depth)
 
 
@@ -73,7 +77,7 @@ def _offer(selection: Selection) -> None:
         "Three tokens of your own text, with the scores, weights and values that the model in the "
         "sidebar gives them. It is not loaded yet."
     )
-    cost = page_capture.cost(selection.model)
+    cost = page_capture.describe_cost(selection.model)
     label = f"Run {entry.title}" if entry else "Run the model in the sidebar"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(label, key="real_run", on_click=_ask, args=(selection.model,))
@@ -83,7 +87,7 @@ def _offer(selection: Selection) -> None:
 
 def _ask(model: str) -> None:
     st.session_state["real_asked"] = model
-    state.agree(model)
+    state.agree_to_model(model)
 
 
 def _four_steps(
@@ -92,9 +96,9 @@ def _four_steps(
     """The diagram of one row. With a toy, the reader chooses row and keys; without, the words of
     the example are looked up."""
     head = capture.head(layer=selection.layer, head=selection.head, stack=selection.stack)
-    st.text(text_place.where(selection, capture))
+    st.text(text_place.describe_place(selection, capture))
     if depth == "technical":
-        st.text(text_place.facts(selection, capture))
+        st.text(text_place.list_facts(selection, capture))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if toy is not None:
             row, keys = _choose(selection, capture, head)
@@ -104,8 +108,8 @@ def _four_steps(
                 st.text("This model cuts the sentence in a way that leaves no token for each word.")
                 return
             row, keys = found
-        names = text_place.labels(head.key_tokens)
-        lit = text_place.choose(
+        names = text_place.number_labels(head.key_tokens)
+        lit = text_place.draw_choice(
             "Follow",
             [_ALL, *range(len(keys))],
             "real_follow",
@@ -115,8 +119,8 @@ def _four_steps(
             width=128,
         )
     _picture(head, row, keys, lit)
-    shown = (page_capture.ask_of(selection), selection, row, keys, None if lit == _ALL else lit)
-    export_panel.draw("real", views.real_steps, shown)
+    shown = (page_capture.make_ask(selection), selection, row, keys, None if lit == _ALL else lit)
+    export_panel.draw_export("real", views.real_steps, shown)
     st.text(_rest(head, row, keys))
     _side_by_side(head, row, keys, toy)
 
@@ -125,7 +129,7 @@ def _choose(selection: SettledSelection, capture: "Capture", head: "Head") -> tu
     """The row that is read and the keys that are followed; at first those of most weight."""
     row = selection.query
     with st.container(width=230):
-        text_place.reading_from(selection, capture)
+        text_place.draw_query_picker(selection, capture)
     where = (selection.model, selection.text, selection.stack, selection.layer, selection.head, row)
     first = heaviest(head, row)
     if st.session_state.get("real_where") != where:
@@ -137,10 +141,10 @@ def _choose(selection: SettledSelection, capture: "Capture", head: "Head") -> tu
 
 def _key(number: int, first: list[int], head: "Head") -> int:
     """The picker of one key; what the other pickers hold is not offered."""
-    names = text_place.labels(head.key_tokens)
+    names = text_place.number_labels(head.key_tokens)
     held = [st.session_state.get(f"real_key_{n}", key) for n, key in enumerate(first)]
     others = {key for n, key in enumerate(held) if n != number}
-    return text_place.choose(
+    return text_place.draw_choice(
         _KEYS[number],
         [key for key in range(len(names)) if key not in others],
         f"real_key_{number}",
@@ -179,9 +183,6 @@ def _token_ending(tokens: "Sequence[Token]", end: int) -> int | None:
 
 
 def _picture(head: "Head", row: int, keys: list[int], lit: int) -> None:
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
-
     name = f"real_chart_{row}_{'_'.join(map(str, keys))}"
     key = chart_key(name, "pick", lane=None if lit == _ALL else lit)
 
@@ -221,11 +222,9 @@ def _rest(head: "Head", row: int, keys: list[int]) -> str:
 def _side_by_side(head: "Head", row: int, keys: list[int], toy: Toy | None) -> None:
     """The numbers of the invented row and of the real one, a line a token."""
     invented = worked() if toy is None else toy.head()
-    words = WORDS if toy is None else CANDIDATES
-    ours = _numbers(invented, 0, range(len(words)))
-    real = _numbers(head, row, keys)
+    words = range(len(WORDS if toy is None else CANDIDATES))
     st.dataframe(
-        side_by_side(list(words), ours, [head.key_tokens[key].label for key in keys], real),
+        side_by_side(follow_keys(invented, 0, words), follow_keys(head, row, keys)),
         hide_index=True,
         key="real_table",
         placeholder="",
@@ -237,35 +236,12 @@ def _side_by_side(head: "Head", row: int, keys: list[int], toy: Toy | None) -> N
     )
 
 
-def _numbers(head: "Head", row: int, keys: Iterable[int]) -> list[tuple[float, float]]:
-    """(score, weight) of each key; the score is NaN where masked."""
-    return [
-        (
-            float(head.scores[row, key]) if head.allowed[row, key] else float("nan"),
-            float(head.weights[row, key]),
-        )
-        for key in keys
-    ]
-
-
-def side_by_side(
-    words: list[str],
-    ours: list[tuple[float, float]],
-    tokens: list[str],
-    real: list[tuple[float, float]],
-) -> "pd.DataFrame":
+def side_by_side(invented: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
     """A line for each pair of tokens; where there are fewer real ones, the rest is blank."""
-    import pandas as pd
-
-    blank = [(float("nan"), float("nan"))] * (len(words) - len(tokens))
-    tokens, real = tokens + [""] * len(blank), real + blank
-    return pd.DataFrame(
-        {
-            "Invented token": words,
-            "Invented score": [score for score, _ in ours],
-            "Invented weight": [weight for _, weight in ours],
-            "Real token": tokens,
-            "Real score": [score for score, _ in real],
-            "Real weight": [weight for _, weight in real],
-        }
-    )
+    sides = {"Invented": invented, "Real": real.reindex(invented.index)}
+    columns = {
+        f"{side} {name.lower()}": table[name]
+        for side, table in sides.items()
+        for name in ("Token", "Score", "Weight")
+    }
+    return pd.DataFrame(columns).fillna({"Real token": ""})

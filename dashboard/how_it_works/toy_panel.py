@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from attnviz.charts.describe_steps import describe_four_steps
+from attnviz.charts.four_steps import four_steps
 from dashboard.how_it_works import link, views
 from dashboard.how_it_works.toy import CANDIDATES, COLDEST, DEPTHS, FOCUS, HIGH, HOTTEST, LOW, Toy
 from dashboard.session import state
@@ -21,7 +23,7 @@ def depth(toy: Toy) -> None:
         "How deep",
         list(DEPTHS),
         format_func=DEPTHS.__getitem__,
-        key=state.show("toy_depth", toy.depth),
+        key=state.set_widget("toy_depth", toy.depth),
         required=True,
         on_change=link.set_number,
         args=("depth", "toy_depth"),
@@ -44,9 +46,6 @@ def follow() -> int | None:
 
 def diagram(toy: Toy, lit: int | None) -> None:
     """The diagram, and the path that is lit as a line of text."""
-    from attnviz.charts.describe_steps import describe_four_steps
-    from attnviz.charts.four_steps import four_steps
-
     head = toy.head()
     key = chart_key("toy_chart", "pick", lane=lit)
 
@@ -66,13 +65,11 @@ def diagram(toy: Toy, lit: int | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(shares(toy) if lit is None else path(toy, lit))
-        export_panel.draw("toy", views.toy_steps, (toy, lit))
+        export_panel.draw_export("toy", views.toy_steps, (toy, lit))
 
 
 def words(toy: Toy) -> None:
     """The diagram as text, complete."""
-    from attnviz.charts.describe_steps import describe_four_steps
-
     with st.expander("The diagram in words", key="toy_words", on_change=state.touch):
         for line in describe_four_steps(toy.head(), query=0, keys=KEYS):
             st.text(line)
@@ -119,7 +116,7 @@ def controls(toy: Toy) -> None:
                     f"Score of “{word}”", f"toy_score_{place}", toy.scores[place],
                     link.set_score, place,
                 )  # fmt: skip
-                key = state.show(f"toy_mask_{place}", place in toy.masked)
+                key = state.set_widget(f"toy_mask_{place}", place in toy.masked)
                 st.checkbox(f"Mask “{word}”", key=key, on_change=link.set_mask, args=(place, key))
         with st.container(width=_WIDE, gap="xxsmall"):
             _slider(
@@ -153,7 +150,7 @@ def _slider(
         max_value=high,
         step=0.1,
         format="%.1f",
-        key=state.show(key, float(value)),
+        key=state.set_widget(key, float(value)),
         on_change=change,
         args=(name, key),
         help=help,

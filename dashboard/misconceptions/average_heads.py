@@ -1,95 +1,77 @@
 """Averaging heads and multiplying layers: rollout beside the rollout of even attention."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID
+from attnviz.experiments.averaged_heads import Rollout, average_heads, roll_out
+from attnviz.heads.distances import total_variation
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
-from dashboard.misconceptions.two_rows import two_rows
-from dashboard.widgets.figure import figure
-
-if TYPE_CHECKING:
-    from attnviz.capture import Capture
+from dashboard.misconceptions.subject import Subject
+from dashboard.session.script_body import write_call
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    if reader.selection.stack == "cross":
+def _measure(subject: Subject) -> None:
+    if subject.selection.stack == "cross":
         st.text(
             "Rollout multiplies square matrices, and attention from one text to another is not "
             "square. Choose the encoder or the decoder in the sidebar."
         )
         return
-    rolled, even, mean = reader.watch("rollout", lambda _, cap, step: rollouts(cap, reader, step))
-    _rollout(reader, rolled, even)
-    _average(reader, mean)
+    head, row = subject.head, subject.row
+    rolled, averaged = subject.watch(
+        "rollout",
+        lambda _, cap, step: (roll_out(cap, head, row, step), average_heads(cap, head, row)),
+    )
+    _draw_rollout(subject, rolled)
+    if len(subject.seen):
+        _draw_average(subject, averaged)
 
 
-def rollouts(
-    capture: "Capture", reader: Reader, step: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(query, key) rollout, the rollout of even attention, and the chosen row averaged over the
-    heads of its layer."""
-    from attnviz.faithfulness import rollout, uniform_rollout
-
-    stack = reader.selection.stack
-    rolled = rollout(capture, stack, progress=step)
-    layers = len(capture.layers(stack))
-    even = uniform_rollout(len(rolled), layers, causal=reader.head.causal)
-    block = capture.block(reader.selection.layer, stack)
-    rows = [block.head(h, [reader.row]).weights[0] for h in range(block.heads)]
-    return rolled, even, np.mean(rows, axis=0)
-
-
-def _rollout(reader: Reader, rolled: np.ndarray, even: np.ndarray) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-    from attnviz.faithfulness import total_variation
-
-    row, flat = rolled[reader.row], even[reader.row]
-    square = np.tri(len(rolled), dtype=bool) if reader.head.causal else np.ones(rolled.shape, bool)
-    distance = np.mean([total_variation(a, b) for a, b in zip(rolled, even, strict=True)])
-    alike = f"correlate at {_pearson(rolled[square], even[square])} over all cells"
-    if np.ptp(even[square]) < 1e-6:
+def _draw_rollout(subject: Subject, rolled: Rollout) -> None:
+    alike = f"correlate at {rolled.correlation:.3f} over all cells"
+    if np.isnan(rolled.correlation):
         alike = "cannot be correlated, since even attention without a mask rolls out flat"
+    own, even = (rolled.table[name][0] for name in ("this model", "even attention"))
     finding = (
-        f"The rollout of {reader.query} puts {row[0]:.3f} on the first token; the rollout of "
-        f"attention that knows nothing puts {flat[0]:.3f} there. The two {alike}, and their rows "
-        f"differ by {distance:.3f} on average (total variation, 0 to 1)."
+        f"The rollout of {subject.query} puts {own:.3f} on the first token; the rollout of "
+        f"attention that knows nothing puts {even:.3f} there. The two {alike}, and their rows "
+        f"differ by {rolled.distance:.3f} on average (total variation, 0 to 1)."
     )
     st.text(finding)
-    names = reader.keys
-    series = {"even attention": flat, "this model": row}
-    chart = paired_bars(names, series, title="share by rollout", colours=[BEFORE, SOLID["weight"]])
-    table, script = pd.DataFrame({"Key": names} | series), scripts.rolled_out(reader.row)
-    figure("claim_rollout", chart, finding, table, script=script)
+    draw_bars(
+        "claim_rollout",
+        rolled.table,
+        finding,
+        title="share by rollout",
+        colours=[BEFORE, SOLID["weight"]],
+        script=write_call(roll_out, "capture, head", query=subject.row, then=".table"),
+    )
 
 
-def _pearson(one: np.ndarray, other: np.ndarray) -> str:
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
-        return "no defined value"
-    return f"{np.corrcoef(one, other)[0, 1]:.3f}"
-
-
-def _average(reader: Reader, mean: np.ndarray) -> None:
+def _draw_average(subject: Subject, table: pd.DataFrame) -> None:
     """The head beside the average that hides it."""
-    from attnviz.faithfulness import total_variation
-
-    if not len(reader.seen):
-        return
-    own = reader.head.weights[reader.row]
+    mean, own = (table[name].to_numpy() for name in table.columns[1:])
+    heaviest = subject.place_of(subject.heaviest)
     finding = (
-        f"The average of the heads of layer {reader.selection.layer} gives "
-        f"{reader.key(reader.heaviest)} {mean[reader.heaviest]:.3f}, where this head gives "
-        f"{own[reader.heaviest]:.3f}. Total variation between the two rows: "
+        f"The average of the heads of layer {subject.selection.layer} gives "
+        f"{subject.key(subject.heaviest)} {mean[heaviest]:.3f}, where this head gives "
+        f"{own[heaviest]:.3f}. Total variation between the two rows: "
         f"{total_variation(own, mean):.3f}."
     )
-    pair = (("average of the heads", mean), ("this head", own))
-    two_rows(reader, "claim_average", finding, *pair, script=scripts.averaged(reader.row))
+    st.text(finding)
+    draw_bars(
+        "claim_average",
+        table,
+        finding,
+        title="weight, share of the row",
+        colours=[BEFORE, SOLID["weight"]],
+        height=120,
+        script=write_call(average_heads, "capture, head", query=subject.row),
+    )
 
 
 ENTRY = Entry(

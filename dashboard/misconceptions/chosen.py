@@ -2,75 +2,62 @@
 choice would change."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.palettes import SOLID
+from attnviz.experiments.one_row import share_row
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
-from dashboard.widgets.figure import figure
+from dashboard.misconceptions.subject import Subject
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    if not reader.attends():
+def _measure(subject: Subject) -> None:
+    if not subject.attends():
         return
-    head, top = reader.head, reader.heaviest
-    weights = head.weights[reader.row, reader.seen]
-    measure = "weighted_value_norm" if head.w_o is None else "contribution_norm"
-    lengths = head.contribution_matrix(measure)[reader.row, reader.seen].astype(float)
-    total = np.nansum(lengths)
-    shares = lengths / total if total > 0 else np.full(len(lengths), np.nan)
-    at = int(np.flatnonzero(reader.seen == top)[0])
+    table, script = subject.measure_row(share_row)
+    weights, shares = (table[name].to_numpy() for name in table.columns[1:])
+    at, top = subject.place_of(subject.heaviest), subject.key(subject.heaviest)
+    share = "an undefined share" if np.isnan(shares[at]) else f"a share of {shares[at]:.3f}"
     st.text(
-        f"The largest weight of {reader.query} is {weights[at]:.3f}, on {reader.key(top)}. The "
+        f"The largest weight of {subject.query} is {weights[at]:.3f}, on {top}. The "
         f"other {len(weights) - 1} keys get {weights.sum() - weights[at]:.3f} together. Of the "
-        f"lengths that all keys add, {reader.key(top)} has {_share(shares[at])}."
+        f"lengths that all keys add, {top} has {share}."
     )
-    _draw(reader, weights, shares, scripts.chosen(reader.row, measure))
-    if reader.puts_out():
-        _real_choice(reader)
+    _draw(table, script)
+    if subject.puts_out():
+        _real_choice(subject)
 
 
-def _share(value: float) -> str:
-    return "an undefined share" if np.isnan(value) else f"a share of {value:.3f}"
-
-
-def _draw(reader: Reader, weights: np.ndarray, shares: np.ndarray, script: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import paired_bars
-    from attnviz.charts.palettes import SOLID
-
-    series = {"share of the weight": weights, "share of the lengths added": shares}
-    chart = paired_bars(
-        reader.seen_keys,
-        series,
+def _draw(table: pd.DataFrame, script: str) -> None:
+    first, second = (table["Key"][table[n].fillna(0.0).argmax()] for n in table.columns[1:])
+    draw_bars(
+        "claim_chosen",
+        table,
+        f"Shares of each key: most weight at {first}, most length added at {second}.",
         title="share of the row",
         colours=[SOLID["weight"], SOLID["contribution"]],
+        script=script,
     )
-    first = reader.seen_keys[int(weights.argmax())]
-    second = reader.seen_keys[int(np.nan_to_num(shares).argmax())]
-    alt = f"Shares of each key: most weight at {first}, most length added at {second}."
-    table = pd.DataFrame({"Key": reader.seen_keys} | series)
-    figure("claim_chosen", chart, alt, table, script=script)
 
 
-def _real_choice(reader: Reader) -> None:
+def _real_choice(subject: Subject) -> None:
     """What would change if the head did choose, beside what even weights change."""
     from attnviz.interventions import Flatten, SetWeights
 
-    alone = np.zeros(reader.head.allowed.shape[1])
-    alone[reader.heaviest] = 1.0
-    choose, even = reader.changes(
+    alone = np.zeros(subject.head.allowed.shape[1])
+    alone[subject.heaviest] = 1.0
+    choose, even = subject.changes(
         "a real choice",
         [
-            (SetWeights(**reader.at, query=reader.row, weights=tuple(alone.tolist())),),
-            (Flatten(**reader.at, query=reader.row),),
+            (SetWeights(**subject.at, query=subject.row, weights=tuple(alone.tolist())),),
+            (Flatten(**subject.at, query=subject.row),),
         ],
     )
     st.text(
-        f"If the head did choose, and gave {reader.key(reader.heaviest)} all the weight, the "
-        f"output would move by {choose:.2g} ({reader.unit}). For comparison, even weights over all "
-        f"keys move it by {even:.2g}."
+        f"If the head did choose, and gave {subject.key(subject.heaviest)} all the weight, the "
+        f"output would move by {choose:.2g} ({subject.unit}). For comparison, even weights over "
+        f"all keys move it by {even:.2g}."
     )
 
 

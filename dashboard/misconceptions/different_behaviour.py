@@ -1,4 +1,4 @@
-"""Other weights, and what becomes of the output: dealt anew, even, erased, or sought to mislead."""
+"""Other weights, and what becomes of the output: permuted, even, erased, or sought to mislead."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -6,25 +6,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID
+from attnviz.charts.spread import spread
+from attnviz.experiments.changed_rows import PermutedRow, SoughtWeights, permute_row, seek_weights
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
-from dashboard.misconceptions.two_rows import two_rows
+from dashboard.misconceptions.subject import Subject
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_bars, draw_figure
 
 if TYPE_CHECKING:
-    from attnviz.faithfulness import Adversary, Permutations
+    from attnviz.capture import Capture
+    from attnviz.models import LoadedModel
 
 DEALS = 100
 STEPS, RESTARTS = 60, 2
 _SCOPES = {"head": "This head", "layer": "Every head of this layer"}
 
 
-def _measure(reader: Reader) -> None:
-    if not (reader.attends() and reader.puts_out()):
+def _measure(subject: Subject) -> None:
+    if not (subject.attends() and subject.puts_out()):
         return
-    scope = text_place.choose(
+    scope = text_place.draw_choice(
         "Weights dealt anew in",
         list(_SCOPES),
         "claim_scope",
@@ -33,116 +37,123 @@ def _measure(reader: Reader) -> None:
         help="Whose weights of this row are dealt out at random among the keys it may see.",
         width=220,
     )
-    head = reader.selection.head if scope == "head" else None
-    found, even, heaviest = reader.watch(
-        "deals", lambda model, cap, step: _deals(model, cap, reader, head, step), scope
+    options: dict[str, Any] = {"whole_layer": scope == "layer", "count": DEALS}
+    found = subject.watch(
+        "deals",
+        lambda model, cap, step: permute_row(
+            model, cap, subject.head, subject.row, **options, progress=step
+        ),
+        scope,
     )
-    (gone,) = reader.changes("gone", [(_gone(reader, head),)])
-    _spread(reader, found, even, gone, scripts.deals(reader.row, head, DEALS))
+    script = write_call(
+        permute_row, "model, capture, head", query=subject.row, then=".table", **options
+    )
+    _spread(subject, found, _change_without(subject, scope), script)
     st.text(
         f"Erasing single weights instead: erasing the largest moves the output more than erasing "
-        f"each of {heaviest:.0%} of the others; chance would be 50%."
-        if np.isfinite(heaviest)
+        f"each of {found.heaviest_beats:.0%} of the others; chance would be 50%."
+        if np.isfinite(found.heaviest_beats)
         else "Erasing single weights needs a row with more than one weight."
     )
-    _adversary(reader)
+    _sought(subject)
 
 
-def _deals(
-    model: Any, capture: Any, reader: Reader, head: int | None, step: Any
-) -> "tuple[Permutations, float, float]":
-    from attnviz.faithfulness import erasure, flat, permutations
-
-    layer, row, stack = reader.selection.layer, reader.row, reader.selection.stack
-    found = permutations(model, capture, layer, head, row, stack=stack, count=DEALS, progress=step)
-    even = flat(model, capture, layer, head, row, stack=stack)
-    own = erasure(model, capture, layer, reader.selection.head, row, stack=stack)
-    return found, even, own.heaviest_beats
-
-
-def _gone(reader: Reader, head: int | None) -> Any:
+def _change_without(subject: Subject, scope: str) -> float:
+    """How far the output moves when the head, or the whole layer, puts out nothing at the row."""
     from attnviz.interventions import Ablate
 
-    return Ablate(reader.selection.layer, head, reader.selection.stack, queries=(reader.row,))
+    layer, head, stack = subject.at.values()
+    gone = Ablate(layer, head if scope == "head" else None, stack, queries=(subject.row,))
+    return subject.changes("gone", [(gone,)])[0]
 
 
-def _spread(reader: Reader, found: "Permutations", even: float, gone: float, script: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.spread import spread
-
+def _spread(subject: Subject, found: PermutedRow, gone: float, script: str) -> None:
+    permuted, even = found.permutations, found.even
     finding = (
-        f"Dealt anew {DEALS} times, the weights of {reader.query} move the output by "
-        f"{found.median:.2g} at the median and {found.changes.max():.2g} at most ({reader.unit}). "
-        f"Even weights move it by {even:.2g}, no output at all by {gone:.2g}."
+        f"Dealt anew {DEALS} times, the weights of {subject.query} move the output by "
+        f"{permuted.median:.2g} at the median and {permuted.changes.max():.2g} at most "
+        f"({subject.unit}). Even weights move it by {even:.2g}, no output at all by {gone:.2g}."
     )
     st.text(finding)
     st.text(
         "The dealt rows are far from the real one: their divergence from it is "
-        f"{np.median(found.divergences):.2f} nats at the median, where {np.log(2):.2f} is the most "
-        "there can be."
+        f"{np.median(permuted.divergences):.2f} nats at the median, where {np.log(2):.2f} is the "
+        "most there can be."
     )
     lines = {"even weights": even, "no output": gone}
-    chart = spread(found.changes, title=reader.unit, noun="deals", lines=lines)
-    table = pd.DataFrame({"Deal": range(DEALS), "Change": found.changes, "JSD": found.divergences})
-    figure("claim_deals", chart, finding, table, script=script)
+    chart = spread(permuted.changes, title=subject.unit, noun="deals", lines=lines)
+    draw_figure("claim_deals", chart, finding, found.table, script=script)
 
 
-def _adversary(reader: Reader) -> None:
-    if not reader.predicts:
+def _sought(subject: Subject) -> None:
+    if not subject.predicts:
         st.text(
             "Weights sought to mislead are not looked for here: nearly the same output is a "
             "statement about a distribution over tokens, and this model puts out none on this "
             "text."
         )
         return
-    found = reader.on_demand(
+    found = subject.on_demand(
         "adversary",
-        lambda model, cap, step: _search(model, cap, reader, STEPS, RESTARTS, step),
+        lambda model, cap, step: _seek(model, cap, subject, STEPS, RESTARTS, step),
         "Look for other weights with nearly the same output",
-        lambda: _cost(reader),
+        lambda: _cost(subject),
     )
     if found is None:
         return
-    if not found.found:
+    search = found.search
+    if not search.found:
         st.text(
             f"None found within {STEPS} steps from {RESTARTS} starts that moves the output by at "
-            f"most {found.allowed:g}. They may still exist."
+            f"most {search.allowed:g}. They may still exist."
         )
         return
-    _found(reader, found)
+    finding = (
+        f"Found: weights {search.divergence:.2f} nats from the real ones (at most "
+        f"{np.log(2):.2f}) that move the output by only {search.change:.2g} (allowed "
+        f"{search.allowed:g})."
+    )
+    st.text(finding)
+    draw_bars(
+        "claim_found",
+        found.table,
+        finding,
+        title="weight, share of the row",
+        colours=[BEFORE, SOLID["weight"]],
+        height=120,
+        script=write_call(
+            seek_weights,
+            "model, capture, head",
+            query=subject.row,
+            steps=STEPS,
+            restarts=RESTARTS,
+            then=".table",
+        ),
+    )
 
 
-def _search(
-    model: Any, capture: Any, reader: Reader, steps: int, restarts: int, step: Any
-) -> "Adversary":
-    from attnviz.faithfulness import adversary
+def _seek(
+    model: "LoadedModel",
+    capture: "Capture",
+    subject: Subject,
+    steps: int,
+    restarts: int,
+    step: Any = None,
+) -> SoughtWeights:
+    much = {"steps": steps, "restarts": restarts}
+    return seek_weights(model, capture, subject.head, subject.row, **much, progress=step)
 
-    at = reader.at | {"query": reader.row}
-    return adversary(model, capture, **at, steps=steps, restarts=restarts, progress=step)
 
-
-def _cost(reader: Reader) -> float:
+def _cost(subject: Subject) -> float:
     """Seconds of the whole search, from two timed steps."""
 
-    def timed(model: Any, capture: Any) -> float:
-        _search(model, capture, reader, 1, 1, None)  # the first is slower than the rest
+    def timed(model: "LoadedModel", capture: "Capture") -> float:
+        _seek(model, capture, subject, 1, 1)  # the first is slower than the rest
         started = time.perf_counter()
-        _search(model, capture, reader, 1, 1, None)
+        _seek(model, capture, subject, 1, 1)
         return (time.perf_counter() - started) * STEPS * RESTARTS
 
-    return reader.run("adversary cost", timed)
-
-
-def _found(reader: Reader, found: "Adversary") -> None:
-    finding = (
-        f"Found: weights {found.divergence:.2f} nats from the real ones (at most {np.log(2):.2f}) "
-        f"that move the output by only {found.change:.2g} (allowed {found.allowed:g})."
-    )
-    real = reader.head.weights[reader.row]
-    script = scripts.sought(reader.row, STEPS, RESTARTS)
-    pair = (("real", real), ("found", found.weights))
-    two_rows(reader, "claim_found", finding, *pair, script=script)
+    return subject.run("adversary cost", timed)
 
 
 ENTRY = Entry(

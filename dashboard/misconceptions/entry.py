@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Entry:
     believed: str
     true: str
     title: str
-    measure: Callable[[Reader], None]
+    measure: Callable[[Subject], None]
     carries: str
     sources: str
     planted: Planted | None = None

@@ -1,41 +1,38 @@
 """The output of a head is a vector: what each key adds to it, in bars that add up."""
 
-from typing import Any
-
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.palettes import SOLID
+from attnviz.experiments.one_row import decompose_output
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
-from dashboard.widgets.figure import figure
+from dashboard.misconceptions.subject import Subject
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    import pandas as pd
-
-    if not reader.attends():
+def _measure(subject: Subject) -> None:
+    if not subject.attends():
         return
-    head = reader.head
+    head = subject.head
     if head.v is None:
         st.text("The values of this head are out of reach, so its output cannot be taken apart.")
         return
-    of = "value" if head.w_o is None else "output"
-    frame = head.contributions(reader.row, of=of)
-    lengths = frame["contribution_norm"].to_numpy(float)[reader.seen]
-    shares = frame["signed_share"].to_numpy(float)[reader.seen]
-    size = output_length(reader)
+    table, script = subject.measure_row(decompose_output)
+    lengths = table["Length"].to_numpy()
+    output = head.output[subject.row]
+    size = np.linalg.norm(output if head.w_o is None else output @ head.w_o)
     if head.w_o is None:
         st.text("The output projection is out of reach here: lengths are of weight x value.")
     st.text(
-        f"The output of this head at {reader.query} is a vector of length {size:.4g}. The lengths "
+        f"The output of this head at {subject.query} is a vector of length {size:.4g}. The lengths "
         f"of what the keys add sum to {np.nansum(lengths):.4g}, since the parts do not all point "
         "the same way. Had they random directions, the sum would be as long as "
         f"{np.sqrt(np.nansum(lengths**2)):.4g}; had they one direction, as long as their sum."
     )
     error = head.additivity_error
     st.text(
-        f"The signed shares add up to {np.nansum(shares):.6f}."
+        f"The signed shares add up to {np.nansum(table['Signed share'].to_numpy()):.6f}."
         + (
             ""
             if error is None
@@ -43,44 +40,30 @@ def _measure(reader: Reader) -> None:
             f"at most {error:.1e}."
         )
     )
-    table = pd.DataFrame(
-        {
-            "Key": reader.seen_keys,
-            "Score": head.scores[reader.row, reader.seen],
-            "Weight": head.weights[reader.row, reader.seen],
-            "Length": lengths,
-            "Signed share": shares,
-        }
-    )
-    _bars(reader, "length", lengths, "length of what the key adds", table)
-    _bars(reader, "share", shares, "signed share of the output", table)
+    _bars("length", "Length", "length of what the key adds", table, script)
+    _bars("share", "Signed share", "signed share of the output", table, script)
 
 
-def output_length(reader: Reader) -> float:
-    """The length of the head's output at the row, through W_O where that is within reach."""
-    head = reader.head
-    assert head.v is not None
-    output = head.weights[reader.row] @ head.v
-    return float(np.linalg.norm(output if head.w_o is None else output @ head.w_o))
-
-
-def _bars(reader: Reader, what: str, values: np.ndarray, title: str, table: Any) -> None:
-    from attnviz.charts.paired_bars import paired_bars
-    from attnviz.charts.palettes import SOLID
-
+def _bars(what: str, column: str, title: str, table: pd.DataFrame, script: str) -> None:
+    values = table[column].to_numpy()
     if not np.isfinite(values).any():
         st.text("The head's output at this token is 0, so no key has a share of it.")
         return
-    chart = paired_bars(
-        reader.seen_keys, {what: values}, title=title, colours=[SOLID["contribution"]], height=120
-    )
     most = int(np.nanargmax(np.abs(values)))
-    against = int((np.nan_to_num(values) < 0).sum())
-    alt = f"{title}: largest at {reader.seen_keys[most]}, {values[most]:.3g}"
+    alt = f"{title}: largest at {table['Key'][most]}, {values[most]:.3g}"
     if what == "share":
+        against = int((np.nan_to_num(values) < 0).sum())
         alt += f"; {against} of {len(values)} keys pull against the output"
-    of = "value" if reader.head.w_o is None else "output"
-    figure(f"claim_{what}", chart, alt + ".", table, script=scripts.output(reader.row, of))
+    draw_bars(
+        f"claim_{what}",
+        table,
+        alt + ".",
+        title=title,
+        colours=[SOLID["contribution"]],
+        series={column: what},
+        height=120,
+        script=script,
+    )
 
 
 ENTRY = Entry(

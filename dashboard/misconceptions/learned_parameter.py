@@ -1,123 +1,65 @@
 """A weight is not a learned parameter: one head on two texts, its parameters before and after."""
 
-import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.compared import compared
+from attnviz.experiments.two_texts import TwoTexts, compare_texts
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader, slight
+from dashboard.misconceptions.subject import Subject, slight
 from dashboard.session import backend
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.figure import numbers
+from dashboard.widgets.figure import draw_figure
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
-    from attnviz.heads.head import Head
     from attnviz.models import LoadedModel
 
 
-def checksum(model: "LoadedModel", module: str) -> str:
-    """SHA-256 over every parameter of one attention block, first eight signs."""
-    import torch
-
-    found = hashlib.sha256()
-    for name, parameter in sorted(model.hf.get_submodule(module).state_dict().items()):
-        found.update(name.encode())
-        found.update(parameter.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()[:8]
-
-
-def _measure(reader: Reader) -> None:
-    import pandas as pd
-
-    from attnviz.charts.heat import heats
-
-    names = [name for name, text in EXAMPLES.items() if text != reader.selection.text]
-    chosen = text_place.choose(
+def _measure(subject: Subject) -> None:
+    names = [name for name, text in EXAMPLES.items() if text != subject.selection.text]
+    chosen = text_place.draw_choice(
         "The other text", names, "claim_other", names[0], help="From the examples.", width=250
     )
-    own = reader.run("checksum", lambda model, cap: _runs(model, cap, reader, EXAMPLES[chosen]),
-                     chosen)  # fmt: skip
-    sums, again, other = own
+
+    def make(model: "LoadedModel", capture: "Capture") -> TwoTexts:
+        ask = replace(subject.ask, text=EXAMPLES[chosen], cut_to=backend.MAX_TOKENS)
+        text = backend.cut_text(model, ask)
+        return compare_texts(model, capture, subject.head, text, **ask.tokenizing)
+
+    found: TwoTexts = subject.run("checksum", make, chosen)
+    first, second, third = found.checksums
     st.text(
-        f"Parameters of the attention in layer {reader.selection.layer}: checksum {sums[0]} before "
-        f"the runs, {sums[1]} after your text, {sums[2]} after the other one."
+        f"Parameters of the attention in layer {subject.selection.layer}: checksum {first} before "
+        f"the runs, {second} after your text, {third} after the other one."
     )
     st.text(
-        f"Your text run twice: no weight of this head differs by more than {slight(again)}. The "
-        "other text gives the head other weights, of another shape:"
+        f"Your text run twice: no weight of this head differs by more than "
+        f"{slight(found.repeat_error)}. The other text gives the head other weights, of another "
+        "shape:"
     )
-    with st.container(horizontal=True, gap="medium"):
-        drawn = [_map("Your text", reader.head), _map("The other text", other)]
-    frame = pd.DataFrame(
-        {
-            "Text": ["yours", "the other"],
-            "Queries": [len(h.weights) for h in (reader.head, other)],
-            "Keys": [h.weights.shape[1] for h in (reader.head, other)],
-            "Largest weight off the first token": [_top(h) for h in (reader.head, other)],
-            "Mean weight on the first token": [_first(h) for h in (reader.head, other)],
-        }
+    chart = compared(
+        subject.head,
+        found.other,
+        query=subject.row,
+        other_query=len(found.other.weights) - 1,
+        names=("Your text: weights", "The other text: weights"),
+        bars=False,
     )
-    chart = heats(drawn, columns=2)
-    script = scripts.two_texts(EXAMPLES[chosen], reader.ask.tokenizing)
-    numbers("claim_two", frame, "One head on two texts.", chart=chart, script=script)
-
-
-def _runs(
-    model: "LoadedModel", capture: "Capture", reader: Reader, text: str
-) -> tuple[list[str], float, "Head"]:
-    """Checksums before and after two runs, the largest difference of two runs on one text, and
-    the head on the other text."""
-    import numpy as np
-
-    block = capture.block(reader.selection.layer, reader.selection.stack)
-    sums = [checksum(model, block.module)]
-    ask = reader.ask
-    second = backend.run_model(model, ask).head(**reader.at)
-    sums.append(checksum(model, block.module))
-    # read as the reader's own text is; the model writes what its decoder reads
-    of_other = replace(ask, text=text, target="", cut_to=backend.MAX_TOKENS)
-    other = backend.run_model(model, of_other).head(**reader.at)
-    sums.append(checksum(model, block.module))
-    return sums, float(np.abs(second.weights - reader.head.weights).max()), other
-
-
-def _map(title: str, head: "Head") -> dict[str, Any]:
-    """Draw the head's weights; how they are drawn comes back."""
-    from attnviz.charts.heat import heat
-
-    options: dict[str, Any] = {
-        "values": head.weights,
-        "shown": head.allowed,
-        "colours": "weight",
-        "low": 0,
-        "high": 1,
-        "title": f"{title}: weights",
-        "queries": text_place.labels(head.query_tokens),
-        "keys": text_place.labels(head.key_tokens),
-        "side": 320,
-    }
-    with st.container(width=330):
-        st.altair_chart(
-            heat(**options),
-            width="content",
-            key=f"claim_map_{title}",
-            alt=f"{title}: map of the weights of the head, the mean weight on the first token is "
-            f"{_first(head):.2f}.",
-        )
-    return options
-
-
-def _first(head: "Head") -> float:
-    return float(head.weights[1:, 0].mean()) if len(head.weights) > 1 else float("nan")
-
-
-def _top(head: "Head") -> float:
-    return float(head.weights[1:, 1:].max(initial=0.0))
+    means = found.table["Mean weight on the first token"]
+    yours, others = ("unknown" if np.isnan(mean) else f"{mean:.2f}" for mean in means)
+    alt = (
+        "Maps of the weights of one head on two texts. The mean weight on the first token is "
+        f"{yours} in yours and {others} in the other."
+    )
+    options = {"other_text": EXAMPLES[chosen], **subject.ask.tokenizing}
+    script = write_call(compare_texts, "model, capture, head", then=".table", **options)
+    draw_figure("claim_two", chart, alt, found.table, script=script)
 
 
 ENTRY = Entry(

@@ -3,97 +3,81 @@
 import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID, hexes
+from attnviz.experiments.one_row import LOWS, mask_key
+from attnviz.heads.softmax import weigh
 from dashboard.misconceptions.entry import Entry
-from dashboard.misconceptions.subject import Reader, slight
+from dashboard.misconceptions.subject import Subject, slight
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
-
-LOWS = (0.0, -10.0, -1e4)
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID, hexes
-
-    if not reader.attends():
+def _measure(subject: Subject) -> None:
+    if not subject.attends():
         return
-    key = text_place.choose(
+    key = text_place.draw_choice(
         "Key",
-        [int(k) for k in reader.seen],
+        [int(k) for k in subject.seen],
         "claim_masked",
-        reader.heaviest,
-        words=reader.keys.__getitem__,
+        subject.heaviest,
+        words=subject.keys.__getitem__,
         help="The key that is masked, or given a low score.",
         width=200,
     )
-    found = rows(reader, key)
-    series = {name: weights[reader.seen] for name, weights in found.items()}
-    left = {name: float(weights[key]) for name, weights in found.items()}
+    table, script = subject.measure_row(mask_key, key=key)
+    ways = table.columns[1:]
+    left = table.loc[subject.place_of(key)]
     finding = (
-        f"What is left of the weight on {reader.key(key)}: "
-        + ", ".join(f"{weight:.3g} {name}" for name, weight in left.items())
+        f"What is left of the weight on {subject.key(key)}: "
+        + ", ".join(f"{left[way]:.3g} {way}" for way in ways)
         + "."
     )
     st.text(finding)
-    colours = [BEFORE, SOLID["against"], hexes("score")[-3], SOLID["weight"]]
-    shown = {name: series[name] for name in list(series) if "10,000" not in name}
-    chart = paired_bars(reader.seen_keys, shown, title="weight, share of the row", colours=colours)
-    table = pd.DataFrame({"Key": reader.seen_keys} | series)
-    figure("claim_mask", chart, finding, table, script=scripts.mask(reader.row, key, LOWS))
-    if reader.puts_out():
-        _effects(reader, key)
-    _nothing(reader)
+    draw_bars(
+        "claim_mask",
+        table,
+        finding,
+        title="weight, share of the row",
+        colours=[BEFORE, SOLID["against"], hexes("score")[-3], SOLID["weight"]],
+        series={way: way for way in ways if "10,000" not in way},
+        script=script,
+    )
+    if subject.puts_out():
+        _effects(subject, key)
+    _nothing(subject)
 
 
-def rows(reader: Reader, key: int) -> dict[str, np.ndarray]:
-    """(key,) weights of the row: as it is, with low scores on one key, and with it masked."""
-    from attnviz.heads.softmax import weigh
-    from attnviz.interventions import HideKeys
-
-    head, row = reader.head, reader.row
-    found = {"as it is": head.weights[row]}
-    for low in LOWS:
-        scores = head.scores[row].copy()
-        scores[key] = low
-        found[f"at a score of {low:,.0f}"] = weigh(scores[None], head.sink_logit)[0][0]
-    hidden = HideKeys(keys=(key,), queries=(row,)).apply(head)
-    return found | {"masked": hidden.weights[row]}
-
-
-def _effects(reader: Reader, key: int) -> None:
+def _effects(subject: Subject, key: int) -> None:
     """What the model puts out with the key at a low score and with it masked."""
     from attnviz.interventions import AddToScore, HideKeys
 
-    score = float(reader.head.scores[reader.row, key])
-    low, masked = reader.changes(
+    score = float(subject.head.scores[subject.row, key])
+    low, masked = subject.changes(
         "mask",
         [
-            (AddToScore(**reader.at, query=reader.row, key=key, amount=LOWS[0] - score),),
-            (HideKeys(**reader.at, keys=(key,), queries=(reader.row,)),),
+            (AddToScore(**subject.at, query=subject.row, key=key, amount=LOWS[0] - score),),
+            (HideKeys(**subject.at, keys=(key,), queries=(subject.row,)),),
         ],
     )
     st.text(
         f"Its score here is {score:.3g}. Put at {LOWS[0]:g}, the output moves by {low:.2g}; "
-        f"masked, by {masked:.2g} ({reader.unit})."
+        f"masked, by {masked:.2g} ({subject.unit})."
     )
 
 
-def _nothing(reader: Reader) -> None:
+def _nothing(subject: Subject) -> None:
     """A row whose keys are all masked, and one whose scores are all very low."""
-    from attnviz.heads.softmax import weigh
     from attnviz.interventions import HideKeys
 
-    every = tuple(int(k) for k in reader.seen)
-    hidden = HideKeys(keys=every, queries=(reader.row,)).apply(reader.head)
+    every = tuple(int(k) for k in subject.seen)
+    hidden = HideKeys(keys=every, queries=(subject.row,)).apply(subject.head)
     low = weigh(np.full((1, len(every)), LOWS[-1], np.float32))[0][0]
-    own = reader.head.scores[reader.row, reader.seen]
+    own = subject.head.scores[subject.row, subject.seen]
     shifted = weigh((own + np.float32(LOWS[-1]))[None])[0][0]
     plain = weigh(own[None])[0][0]
     st.text(
-        f"Every key masked: the weights add up to {hidden.weights[reader.row].sum():g}, and the "
+        f"Every key masked: the weights add up to {hidden.weights[subject.row].sum():g}, and the "
         f"row attends to nothing. Every score at {LOWS[-1]:,.0f} instead: the weights add up to "
         f"{low.sum():.4f}, {low[0]:.3f} on each of {len(every)} keys, masked ones and all. "
         f"{-LOWS[-1]:,.0f} taken from every score: no weight moves by more than "

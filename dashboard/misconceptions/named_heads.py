@@ -1,34 +1,32 @@
-"""Named heads: measures on the reader's text beside shuffled tokens and random tokens."""
-
-from typing import Any
+"""Named heads: measures on the chosen text beside shuffled tokens and random tokens."""
 
 import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID
+from attnviz.charts.scatter import scatter
+from attnviz.detectors import HEAD_MEASURES, SHARES
+from attnviz.experiments.every_head import ControlTexts, measure_on_controls
+from attnviz.heads.distances import spearman
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_bars, draw_figure
 
 DRAWS = 3  # of shuffled and of random tokens
 STRONG = 0.3  # a head with more of a measure has it to speak of
-_ON = {"text": "your text", "shuffled": "shuffled tokens", "random": "random tokens"}
 
 
-def _measure(reader: Reader) -> None:
-    from attnviz.detectors import HEAD_MEASURES, SHARES, controls
-
-    stack = reader.selection.stack
-    grids = reader.watch(
+def _measure(subject: Subject) -> None:
+    stack = subject.selection.stack
+    found: ControlTexts = subject.watch(
         "named",
-        lambda model, cap, step: controls(model, cap, stack, draws=DRAWS, progress=step),
+        lambda model, cap, step: measure_on_controls(model, cap, stack, draws=DRAWS, progress=step),
     )
-    at = (reader.selection.layer, reader.selection.head)
-    own = {name: np.array([grids[on][m][at] for m in SHARES]) for on, name in _ON.items()}
-    names = [HEAD_MEASURES[name].title for name in SHARES]
-    _own(names, own)
-    chosen = text_place.choose(
+    _draw_head(subject, found)
+    chosen = text_place.draw_choice(
         "All heads by",
         SHARES,
         "claim_measure",
@@ -38,71 +36,65 @@ def _measure(reader: Reader) -> None:
         width=220,
     )
     st.text(HEAD_MEASURES[chosen].definition)
-    _all(grids, chosen, HEAD_MEASURES[chosen].title, at)
+    _draw_all(subject, found, chosen, HEAD_MEASURES[chosen].title)
 
 
-def _own(names: list[str], own: dict[str, np.ndarray]) -> None:
-    import pandas as pd
+def _script(subject: Subject, table: str) -> str:
+    stack, call = subject.selection.stack, measure_on_controls
+    return write_call(call, "model, capture", stack=stack, draws=DRAWS, then=f".{table}")
 
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
 
+def _draw_head(subject: Subject, found: ControlTexts) -> None:
+    layer, head, _ = subject.at.values()
+    table = found.of_head(layer, head)
     lines = [
         f"{name} {_number(text)} on your text, {_number(mixed)} on shuffled tokens, "
         f"{_number(drawn)} on random ones"
-        for name, text, mixed, drawn in zip(names, *own.values(), strict=True)
+        for name, text, mixed, drawn in table.itertuples(index=False)
     ]
     finding = "This head. " + "; ".join(lines) + "."
     st.text(finding)
-    chart = paired_bars(
-        names,
-        own,
+    draw_bars(
+        "claim_named",
+        table,
+        finding,
         title="measure, 0 to 1",
         colours=[SOLID["weight"], SOLID["against"], BEFORE],
         lying=True,
+        script=_script(subject, f"of_head({layer}, {head})"),
     )
-    table = pd.DataFrame({"Measure": names} | own)
-    figure("claim_named", chart, finding, table, script=scripts.named_heads(_ON, DRAWS))
 
 
 def _number(value: float) -> str:
     return "without a number" if np.isnan(value) else f"{value:.2f}"
 
 
-def _all(grids: dict[str, Any], chosen: str, title: str, at: tuple[Any, Any]) -> None:
-    import pandas as pd
-
-    from attnviz.charts.scatter import scatter
-    from attnviz.faithfulness import spearman
-
-    text, mixed = (grids[on][chosen] for on in ("text", "shuffled"))
-    both = np.isfinite(text) & np.isfinite(mixed)
-    if both.sum() < 3:
+def _draw_all(subject: Subject, found: ControlTexts, chosen: str, title: str) -> None:
+    table = found.of_measure(chosen)
+    if len(table) < 3:
         st.text("No query of this text and of its shuffled forms has a number by this measure.")
         return
-    places = [(int(la), int(h)) for la, h in np.argwhere(both)]
-    x, y = text[both], mixed[both]
+    names, x, y = (table[name].to_numpy() for name in ("Head", "Your text", "Shuffled"))
     finding = (
-        f"Over {len(places)} heads, {title.lower()} on your text and on its shuffled tokens "
+        f"Over {len(table)} heads, {title.lower()} on your text and on its shuffled tokens "
         f"rank the heads alike at {spearman(x, y):.2f} (1 is the same order, 0 is none). "
         f"Of the {int((x > STRONG).sum())} heads above {STRONG:g} on your text, "
         f"{int(((x > STRONG) & (y > x / 2)).sum())} keep at least half of it on shuffled tokens."
     )
     st.text(finding)
-    labels = [f"layer {la}, head {h}" for la, h in places]
+    (own,) = np.nonzero(names == f"layer {subject.at['layer']}, head {subject.at['head']}")
     chart = scatter(
-        labels,
+        names.tolist(),
         x,
         y,
         x_title=f"{title} on your text",
         y_title="on shuffled tokens",
-        marked=places.index(at) if at in places else None,
+        marked=int(own[0]) if len(own) else None,
         diagonal=True,
         named=0,
     )
-    table = pd.DataFrame({"Head": labels, "Your text": x, "Shuffled": y})
-    table["Random"] = grids["random"][chosen][both]
-    figure("claim_all", chart, finding, table, script=scripts.all_heads(chosen, DRAWS))
+    script = _script(subject, f"of_measure({chosen!r})")
+    draw_figure("claim_all", chart, finding, table, script=script)
 
 
 ENTRY = Entry(

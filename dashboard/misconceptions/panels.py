@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.misconceptions import ENTRIES
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
 from dashboard.session import notices, page_capture, state
 from dashboard.session.link_fields import Ignored
 from dashboard.session.selection import SettledSelection
@@ -67,7 +67,7 @@ def draw(entry: Entry, selection: SettledSelection, capture: "Capture") -> None:
         st.markdown(f"**What is true.** {entry.true}")
         st.header(entry.title, anchor=False)
         with notices.guard():
-            entry.measure(Reader(selection, capture))
+            entry.measure(Subject(selection, capture))
         if entry.planted is not None:
             _planted(entry.key, entry.planted, selection)
         st.markdown(f"**How far this carries.** {entry.carries}")
@@ -117,7 +117,7 @@ def _planted(key: str, where: Planted, selection: SettledSelection) -> None:
 
 
 def _go(where: Planted) -> None:
-    current = state.current()
+    current = state.current_selection()
     if current.model != "planted-circuit":
         st.session_state[_BEFORE] = current
     state.change_model("planted-circuit")
@@ -128,7 +128,7 @@ def where(selection: SettledSelection, capture: "Capture") -> None:
     """Where the measurements are made, and the picker of the row."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=250):
-            text_place.reading_from(selection, capture)
-        st.text(f"Measured on {text_place.where(selection, capture)}")
-    if taken := page_capture.beginning(selection, capture):
+            text_place.draw_query_picker(selection, capture)
+        st.text(f"Measured on {text_place.describe_place(selection, capture)}")
+    if taken := page_capture.describe_beginning(selection, capture):
         st.text(taken)

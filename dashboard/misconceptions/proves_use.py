@@ -1,49 +1,48 @@
 """A high weight and what happens without the token: hidden, its value zeroed, or erased."""
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.scatter import find_drawn, scatter
+from attnviz.experiments.changed_rows import (
+    SAID,
+    TAKEN,
+    KeyRemoval,
+    measure_changes,
+    remove_keys,
+)
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
 from dashboard.session import state
+from dashboard.session.script_body import write_call
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import export, figure, numbers
+from dashboard.widgets.figure import draw_figure, draw_figure_export, draw_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from attnviz.capture import Capture
     from attnviz.faithfulness import Agreement
     from attnviz.models import LoadedModel
 
-SAID = {
-    "weight": "Weight",
-    "weighted_value_norm": "Weight x value norm",
-    "contribution_norm": "Norm through W_O",
-    "gradient_x_weight": "Gradient x weight",
-    "direct_logit": "Direct logit attribution",
-}
-TAKEN = {
-    "key_hiding": "Key hidden from this row",
-    "value_zeroing": "Value set to 0 in this head",
-    "token_erasure": "Token hidden from every head",
-}
 
-
-def _measure(reader: Reader) -> None:
-    if not (reader.attends() and reader.puts_out()):
+def _measure(subject: Subject) -> None:
+    if not (subject.attends() and subject.puts_out()):
         return
-    found = reader.watch("agreement", lambda m, c, step: _agree(m, c, reader, False, step))
-    erased = reader.has("erasing")
+    head, row = subject.head, subject.row
+    removal: KeyRemoval = subject.watch(
+        "agreement", lambda model, cap, step: remove_keys(model, cap, head, row, progress=step)
+    )
+    erased = subject.has("erasing")
     if erased:
-        found = _erase(reader)
-    words = _taken(reader)
+        removal = _erase(subject)
+    found = removal.agreement
+    words = TAKEN | {"token_erasure": f"Token hidden from every {_heads(subject)}"}
     options = [name for name in words if found.table[name].notna().any()]
     with st.container(horizontal=True, gap="small"):
-        said = text_place.choose(
+        said = text_place.draw_choice(
             "Read off",
             [name for name in SAID if found.table[name].notna().any()],
             "claim_said",
@@ -52,7 +51,7 @@ def _measure(reader: Reader) -> None:
             help="What the row itself says of each key, without taking anything away.",
             width=220,
         )
-        taken = text_place.choose(
+        taken = text_place.draw_choice(
             "Taken away",
             options,
             "claim_taken",
@@ -61,72 +60,57 @@ def _measure(reader: Reader) -> None:
             help="What is done to a key, to see how far the output moves without it.",
             width=260,
         )
-    _scatter(reader, found, said, taken)
+    table_script, ranks_script = (
+        write_call(remove_keys, "model, capture, head", query=row, erase=erased, then=then)
+        for then in (".table", ".ranks")
+    )
+    _scatter(subject, removal, said, taken, table_script)
     _correlations(found, {name: words[name] for name in options})
-    _ranks(reader, found)
-    _direct(reader, found)
-    _sink(reader, found)
-    if not erased and _erase(reader) is not None:
+    _ranks(removal, ranks_script)
+    _direct(subject, found)
+    _sink(subject, found)
+    if not erased and _erase(subject) is not None:
         st.rerun()
 
 
-def _taken(reader: Reader) -> dict[str, str]:
-    return TAKEN | {"token_erasure": f"Token hidden from every {_heads(reader)}"}
-
-
-def _heads(reader: Reader) -> str:
+def _heads(subject: Subject) -> str:
     """The heads that a token is erased from, those of one stack, in words."""
-    one = len(reader.capture.stacks) == 1
-    return "head" if one else f"{reader.selection.stack} head"
+    one = len(subject.capture.stacks) == 1
+    return "head" if one else f"{subject.selection.stack} head"
 
 
-def _erase(reader: Reader) -> "Agreement":
+def _erase(subject: Subject) -> Any:
     """The same with every token hidden from every head: on a button, for it takes longer."""
-    return reader.on_demand(
+    head, row = subject.head, subject.row
+    return subject.on_demand(
         "erasing",
-        lambda model, cap, step: _agree(model, cap, reader, True, step),
-        f"Also hide each token from every {_heads(reader)}",
-        lambda: _cost(reader),
+        lambda model, cap, step: remove_keys(model, cap, head, row, erase=True, progress=step),
+        f"Also hide each token from every {_heads(subject)}",
+        lambda: _cost(subject),
     )
 
 
-def _agree(
-    model: "LoadedModel",
-    capture: "Capture",
-    reader: Reader,
-    erase: bool,
-    step: "Callable[[int, int], None]",
-) -> "Agreement":
-    from attnviz.faithfulness import agreement
-
-    at = reader.at | {"query": reader.row}
-    return agreement(model, capture, **at, erase=erase, progress=step)
-
-
-def _cost(reader: Reader) -> float:
+def _cost(subject: Subject) -> float:
     """Seconds to hide every token from every head, from a few timed tokens, which share a run."""
 
     def timed(model: "LoadedModel", capture: "Capture") -> float:
-        import time
+        from attnviz.interventions import HideKeys
 
-        from attnviz.interventions import HideKeys, effects
-
-        half = len(reader.seen) // 2
-        keys, stack = [int(key) for key in reader.seen[half : half + 4]], reader.selection.stack
+        half = len(subject.seen) // 2
+        keys, stack = [int(key) for key in subject.seen[half : half + 4]], subject.selection.stack
+        hidden = [[HideKeys(stack=stack, keys=(key,))] for key in keys]
         started = time.perf_counter()
-        effects(model, capture, [[HideKeys(stack=stack, keys=(key,))] for key in keys])
-        return (time.perf_counter() - started) * len(reader.seen) / len(keys)
+        measure_changes(model, capture, hidden, subject.row)
+        return (time.perf_counter() - started) * len(subject.seen) / len(keys)
 
-    return reader.run("erasing cost", timed)
+    return subject.run("erasing cost", timed)
 
 
-def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
-    from attnviz.charts.scatter import drawn, scatter
-
-    table = found.table
+def _scatter(subject: Subject, removal: KeyRemoval, said: str, taken: str, script: str) -> None:
+    found, table = removal.agreement, removal.agreement.table
     x, y = table[said].to_numpy(float), table[taken].to_numpy(float)
     correlation = found.correlation(said, taken)
-    left_out = len(table) - int(drawn(x, y, log=True).sum())
+    left_out = len(table) - int(find_drawn(x, y, log=True).sum())
     finding = (
         f"Between {SAID[said].lower()} and the change of the output, the rank correlation over "
         f"{len(table)} keys is {_number(correlation)}. Of random orders of as many keys, 95 in 100 "
@@ -136,26 +120,20 @@ def _scatter(reader: Reader, found: "Agreement", said: str, taken: str) -> None:
     chart = None
     if left_out < len(table):
         chart = scatter(
-            reader.seen_keys,
+            subject.seen_keys,
             x,
             y,
             x_title=f"{SAID[said]} (log scale)",
             y_title=f"change: {found.unit} (log scale)",
             log=True,
         )
-        figure("claim_use", chart, f"A point for each key. {finding}")
+        draw_figure("claim_use", chart, f"A point for each key. {finding}")
     if left_out:
         st.text(f"Not drawn, because a logarithm has no 0: {left_out} keys.")
-    shown = table.drop(columns=["token"]).dropna(axis=1, how="all")
-    shown.insert(1, "key", [reader.key(k) for k in table["position"]])
-    names = {name: title for name, title in (SAID | TAKEN).items() if name in shown}
-    script = scripts.agreement(reader.row, reader.has("erasing"), names)
-    numbers("claim_use", shown.rename(columns=names), finding, chart=chart, script=script)
+    draw_numbers("claim_use", removal.table, finding, chart=chart, script=script)
 
 
 def _correlations(found: "Agreement", taken: dict[str, str]) -> None:
-    import pandas as pd
-
     from attnviz.faithfulness.agreement import NOISE
 
     rows = [
@@ -177,23 +155,13 @@ def _correlations(found: "Agreement", taken: dict[str, str]) -> None:
     )
 
 
-def _ranks(reader: Reader, found: "Agreement") -> None:
+def _ranks(removal: KeyRemoval, script: str) -> None:
     """A switch, and under it the rank of every key by every measure."""
     if not st.toggle("Ranks of all keys", key="claim_ranks", on_change=state.touch):
         return
-    ranks = found.ranks.drop(columns=["token"]).dropna(axis=1, how="all")
-    ranks.insert(1, "key", [reader.key(k) for k in ranks["position"]])
-    names = {name: title for name, title in (SAID | TAKEN).items() if name in ranks}
-    named = ranks.rename(columns=names)
-    alt = "The rank of every key by every measure, 1 being the largest."
-    st.dataframe(
-        named,
-        hide_index=True,
-        key="claim_ranks_table",
-        alt=alt,
-    )
-    script = scripts.agreement(reader.row, reader.has("erasing"), names, ranks=True)
-    export("claim_ranks", alt, None, named, script=script)
+    ranks, alt = removal.ranks, "The rank of every key by every measure, 1 being the largest."
+    st.dataframe(ranks, hide_index=True, key="claim_ranks_table", alt=alt)
+    draw_figure_export("claim_ranks", alt, None, ranks, script=script)
 
 
 def _both(found: "Agreement", said: str, name: str) -> str:
@@ -206,14 +174,14 @@ def _number(correlation: float) -> str:
     return "undefined, as one side does not vary" if np.isnan(correlation) else f"{correlation:.2f}"
 
 
-def _direct(reader: Reader, found: "Agreement") -> None:
+def _direct(subject: Subject, found: "Agreement") -> None:
     """How direct logit attribution was checked, or why there is none."""
     path = found.direct
     if path is None:
         st.text(f"Direct logit attribution is left out. {found.no_direct}")
         return
-    ((token, _),) = reader.capture.top_tokens(1)
-    own = float(path.of_keys(reader.head, reader.row).sum())
+    ((token, _),) = subject.capture.top_tokens(1)
+    own = float(path.of_keys(subject.head, subject.row).sum())
     frozen = f"The {path.norm} before the unembedding is frozen at its scale of this run, "
     frozen = f"{frozen}{path.scale:.4g}. " if path.norm != "no norm" else ""
     st.text(
@@ -224,12 +192,12 @@ def _direct(reader: Reader, found: "Agreement") -> None:
     )
 
 
-def _sink(reader: Reader, found: "Agreement") -> None:
+def _sink(subject: Subject, found: "Agreement") -> None:
     """The first token: much weight, and often little behind it."""
-    head, row = reader.head, reader.row
-    if head.v is None or 0 not in reader.seen or len(reader.seen) < 3:
+    head, row = subject.head, subject.row
+    if head.v is None or 0 not in subject.seen or len(subject.seen) < 3:
         return
-    norms = np.linalg.norm(head.v[reader.seen], axis=1)
+    norms = np.linalg.norm(head.v[subject.seen], axis=1)
     rest = float(np.median(norms[1:]))
     first = found.table[found.table["position"] == 0].iloc[0]
     rank = int((found.table["key_hiding"] > first["key_hiding"]).sum()) + 1

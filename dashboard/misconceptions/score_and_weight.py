@@ -3,15 +3,17 @@
 import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID, hexes
+from attnviz.experiments.one_row import shift_scores
 from dashboard.misconceptions.entry import Entry
-from dashboard.misconceptions.subject import Reader, slight
+from dashboard.misconceptions.subject import Subject, slight
 from dashboard.session import state
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    if not reader.attends():
+def _measure(subject: Subject) -> None:
+    if not subject.attends():
         return
     with st.container(horizontal=True, gap="small"):
         shift = _number(
@@ -20,66 +22,38 @@ def _measure(reader: Reader) -> None:
         factor = _number(
             "Multiply every score by", "claim_factor", 2.0, "Above 1 the weights get more pointed."
         )
-    scores, weights = rows(reader, shift, factor)
-    plain = scores["as they are"]
+    scores, weights = (
+        subject.measure_row(shift_scores, shift=shift, factor=factor, of=of)
+        for of in ("scores", "weights")
+    )
+    plain = scores[0]["as they are"].to_numpy()
+    own, shifted, scaled = (weights[0][name].to_numpy() for name in weights[0].columns[1:])
     st.text(
-        f"The scores of {reader.query} run from {plain.min():.3g} to {plain.max():.3g} and add up "
-        f"to {plain.sum():.4g}. Its weights run from {weights['as they are'].min():.2g} to "
-        f"{weights['as they are'].max():.3g} and add up to {weights['as they are'].sum():.4f}."
+        f"The scores of {subject.query} run from {plain.min():.3g} to {plain.max():.3g} and add up "
+        f"to {plain.sum():.4g}. Its weights run from {own.min():.2g} to {own.max():.3g} and add "
+        f"up to {own.sum():.4f}."
     )
-    moved = {
-        name: float(np.abs(row - weights["as they are"]).max()) for name, row in weights.items()
-    }
-    _, shifted, scaled = weights
     st.text(
-        f"Adding {shift:g} to every score moves no weight by more than {slight(moved[shifted])}. "
-        f"Multiplying every score by {factor:g} moves one by {moved[scaled]:.3f}."
+        f"Adding {shift:g} to every score moves no weight by more than "
+        f"{slight(float(np.abs(shifted - own).max()))}. Multiplying every score by {factor:g} "
+        f"moves one by {np.abs(scaled - own).max():.3f}."
     )
-    for what, series, unit in (
-        ("scores", scores, "score, no unit"),
-        ("weights", weights, "weight, share of the row"),
-    ):
-        script = scripts.score_and_weight(reader.row, shift, factor, what)
-        _draw(reader, what, series, unit, script)
-
-
-def rows(
-    reader: Reader, shift: float, factor: float
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The scores and the weights of the row: as they are, shifted, scaled. A sink's logit is one
-    more score of the row, and goes along."""
-    from attnviz.heads.softmax import weigh
-
-    row, sink = reader.head.scores[reader.row, reader.seen], reader.head.sink_logit
-    ways = {
-        "as they are": (1.0, 0.0),
-        f"all {shift:+g}": (1.0, shift),
-        f"all times {factor:g}": (factor, 0.0),
+    looks = {
+        "scores": ("score, no unit", hexes("score")[-3]),
+        "weights": ("weight, share of the row", SOLID["weight"]),
     }
-    scores = {name: row * np.float32(f) + np.float32(s) for name, (f, s) in ways.items()}
-    weights = {
-        name: weigh(scores[name][None], None if sink is None else sink * f + s)[0][0]
-        for name, (f, s) in ways.items()
-    }
-    return scores, weights
-
-
-def _draw(reader: Reader, what: str, series: dict[str, np.ndarray], unit: str, script: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID, hexes
-
-    colour = SOLID["weight"] if what == "weights" else hexes("score")[-3]
-    chart = paired_bars(
-        reader.seen_keys, series, title=unit, colours=[BEFORE, colour, SOLID["against"]], height=120
-    )
-    top = {name: reader.seen_keys[int(row.argmax())] for name, row in series.items()}
-    alt = f"The {what} of the row, largest at " + ", ".join(
-        f"{key} ({name})" for name, key in top.items()
-    )
-    table = pd.DataFrame({"Key": reader.seen_keys} | series)
-    figure(f"claim_{what}", chart, alt + ".", table, script=script)
+    for what, (table, script) in zip(looks, (scores, weights), strict=True):
+        unit, colour = looks[what]
+        tops = [f"{table['Key'][table[way].argmax()]} ({way})" for way in table.columns[1:]]
+        draw_bars(
+            f"claim_{what}",
+            table,
+            f"The {what} of the row, largest at {', '.join(tops)}.",
+            title=unit,
+            colours=[BEFORE, colour, SOLID["against"]],
+            height=120,
+            script=script,
+        )
 
 
 def _number(title: str, key: str, value: float, help: str) -> float:

@@ -1,26 +1,20 @@
 """Temperature on a head's scores is not the temperature of sampling."""
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 import streamlit as st
 
-from dashboard.misconceptions import scripts as scripts
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID, hexes
+from attnviz.experiments.output_tokens import TemperedOutput, compare_temperatures
 from dashboard.misconceptions.entry import Entry, Planted
-from dashboard.misconceptions.subject import Reader
+from dashboard.misconceptions.subject import Subject
 from dashboard.session import state
-from dashboard.session.outcome import distinct, predicted
-from dashboard.widgets.figure import figure
-
-if TYPE_CHECKING:
-    from attnviz.capture import Capture
-    from attnviz.models import LoadedModel
-
-SHOWN = 6
+from dashboard.session.outcome import name_predictions
+from dashboard.session.script_body import write_call
+from dashboard.widgets.figure import draw_bars
 
 
-def _measure(reader: Reader) -> None:
-    if not reader.puts_out():
+def _measure(subject: Subject) -> None:
+    if not subject.puts_out():
         return
     st.session_state.setdefault("claim_temperature", 2.0)
     temperature = st.number_input(
@@ -35,73 +29,45 @@ def _measure(reader: Reader) -> None:
     )
     from attnviz.interventions import Temper
 
-    one = (Temper(**reader.at, temperature=temperature),)
-    every = (Temper(stack=reader.selection.stack, temperature=temperature),)
-    if not reader.predicts:
-        moved = reader.changes("temper", [one, every])
+    one = (Temper(**subject.at, temperature=temperature),)
+    every = (Temper(stack=subject.selection.stack, temperature=temperature),)
+    if not subject.predicts:
+        moved = subject.changes("temper", [one, every])
         st.text(
             "This model puts out no distribution over tokens on this text, so there is nothing to "
             f"sample from. A temperature of {temperature:g} on the scores of this head changes the "
             f"token's last state by {moved[0]:.2g}, and on those of every head by {moved[1]:.2g} "
-            f"({reader.unit})."
+            f"({subject.unit})."
         )
         return
-    tokens, rows = reader.run(
-        "temperature", lambda model, cap: distributions(model, cap, one, every, temperature), one
+    found = subject.run(
+        "temperature",
+        lambda model, cap: compare_temperatures(model, cap, subject.head, temperature),
+        one,
     )
-    _draw(reader, tokens, rows, scripts.temperature(temperature, SHOWN))
+    _draw(subject, found, temperature)
 
 
-def distributions(
-    model: "LoadedModel", capture: "Capture", one: Any, every: Any, temperature: float
-) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The likeliest tokens, and for each way its probabilities of them, its entropy in nats, and
-    its total variation from the baseline."""
-    from attnviz.heads.distances import softmax, total_variation
-    from attnviz.interventions import effects
-    from attnviz.tokens import tokens_of_ids
-
-    assert capture.logits is not None
-    logits = capture.logits[-1]
-    head, heads = (output[-1] for output in effects(model, capture, [one, every]))
-    full = {
-        "as it is": softmax(logits),
-        "scores of this head": softmax(head),
-        "scores of every head": softmax(heads),
-        "sampling": softmax(logits / temperature),
-    }
-    ids = {int(i) for row in full.values() for i in np.argsort(-row)[:SHOWN]}
-    order = sorted(ids, key=lambda i: -full["as it is"][i])[: 2 * SHOWN]
-    names = distinct([token.label for token in tokens_of_ids(model.tokenizer, order)])
-    return names, {
-        name: {
-            "tokens": row[order],
-            "entropy": float(-(row * np.log(np.maximum(row, 1e-300))).sum()),
-            "moved": total_variation(row, full["as it is"]),
-        }
-        for name, row in full.items()
-    }
-
-
-def _draw(reader: Reader, tokens: list[str], rows: dict[str, dict[str, Any]], script: str) -> None:
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID, hexes
-
-    said = [
-        f"{name}: entropy {row['entropy']:.2f} nats, moved by {row['moved']:.3f}"
-        for name, row in rows.items()
+def _draw(subject: Subject, found: TemperedOutput, temperature: float) -> None:
+    first, *said = [
+        f"{way}: entropy {found.entropy[way]:.2f} nats, moved by {found.moved[way]:.3f}"
+        for way in found.entropy
     ]
-    finding = "Temperature on " + "; ".join(said[1:]) + f". {said[0].capitalize()}."
+    finding = "Temperature on " + "; ".join(said) + f". {first.capitalize()}."
     st.text(finding)
     st.text("Moved by: total variation of the output, 0 to 1.")
-    series = {name: row["tokens"] for name, row in rows.items()}
-    colours = [BEFORE, SOLID["weight"], hexes("score")[-3], SOLID["contribution"]]
-    chart = paired_bars(tokens, series, title="probability", colours=colours, lying=True)
-    alt = f"Probabilities of the likeliest {predicted(reader.capture)} in four ways. {finding}"
-    table = pd.DataFrame({"Token": tokens} | series)
-    figure("claim_temperature", chart, alt, table, script=script)
+    draw_bars(
+        "claim_temperature",
+        found.table,
+        f"Probabilities of the likeliest {name_predictions(subject.capture)} in four ways. "
+        + finding,
+        title="probability",
+        colours=[BEFORE, SOLID["weight"], hexes("score")[-3], SOLID["contribution"]],
+        lying=True,
+        script=write_call(
+            compare_temperatures, "model, capture, head", temperature=temperature, then=".table"
+        ),
+    )
 
 
 ENTRY = Entry(

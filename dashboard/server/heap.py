@@ -15,11 +15,11 @@ def keep_small() -> None:
     a forward pass on a long text then leaves holes between the tensors that are kept, more than
     a gigabyte of them at 8,192 tokens.
     """
-    if (mallopt := library_function("mallopt")) is not None:
+    if (mallopt := find_function("mallopt")) is not None:
         mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
-def settle() -> None:
+def freeze_garbage() -> None:
     """Once a process: look for cycles among what comes from now on only.
 
     What is there when the first model comes is the libraries, half a million objects that never
@@ -32,11 +32,11 @@ def settle() -> None:
 
 def give_back() -> None:
     """Return to the system what is free."""
-    if (malloc_trim := library_function("malloc_trim")) is not None:
+    if (malloc_trim := find_function("malloc_trim")) is not None:
         malloc_trim(0)
 
 
-def library_function(name: str) -> Callable[..., int] | None:
+def find_function(name: str) -> Callable[..., int] | None:
     """A function of the C library; None where it has no such thing (macOS, musl, Windows)."""
     try:
         found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)

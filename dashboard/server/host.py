@@ -78,7 +78,7 @@ class Host:
         return len(self.listed) < len(self.models)
 
 
-def read(environment: Mapping[str, str] = os.environ, place: Path = Path(__file__)) -> Host:
+def read_host(environment: Mapping[str, str] = os.environ, place: Path = Path(__file__)) -> Host:
     """The host that the environment and the place of this code speak of.
 
     >>> read({"PORT": "80"}).hosted, read({"PORT": "80", "ATTNVIZ_HOSTED": "0"}).hosted

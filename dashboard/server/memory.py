@@ -25,7 +25,7 @@ class Memory:
     files: int = 0
 
 
-def read(said: int | None = None, root: Path = Path("/")) -> Memory | None:
+def read_memory(said: int | None = None, root: Path = Path("/")) -> Memory | None:
     """What there is now; None where the system does not say.
 
     What counts as used is the anonymous memory of the container, and the files that this process
@@ -50,7 +50,7 @@ def read(said: int | None = None, root: Path = Path("/")) -> Memory | None:
     return Memory(used, limit, free, files)
 
 
-def check(what: str, needed: int, now: Memory, freed: int = 0) -> None:
+def check_fits(what: str, needed: int, now: Memory, freed: int = 0) -> None:
     """Raise TooLarge, with its numbers, where so many bytes do not fit: not even without the files
     that the system can take out, and if `freed` bytes of what is held made way."""
     free = now.free + now.files

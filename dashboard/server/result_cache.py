@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dashboard.server.value_size import nbytes
+from dashboard.server.value_size import count_bytes
 
 _LEFT = 1_000  # readers who left that are remembered: more than can have a run under way
 
@@ -67,7 +67,7 @@ class ResultCache:
         self, model_name: str | None, name: tuple[Hashable, ...], value: Any, reader: str | None
     ) -> None:
         """Keep a value under the name of its model and its own."""
-        entry = Entry(model_name, value, nbytes(value), set() if reader is None else {reader})
+        entry = Entry(model_name, value, count_bytes(value), set() if reader is None else {reader})
         with self._lock:
             if model_name is not None and not self._has_model(model_name):
                 return  # released while the run lasted

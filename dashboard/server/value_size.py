@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def nbytes(value: Any) -> int:
+def count_bytes(value: Any) -> int:
     """Bytes of all arrays, tensors and tables in a value, each counted once; texts and single
     numbers are not counted. A value that says what it takes is believed."""
     return _weigh(value, set())

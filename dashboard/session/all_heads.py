@@ -4,8 +4,9 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from attnviz.detectors import SHARES, repeated
+from attnviz.progress import Step
 from dashboard.session import backend, waiting
-from dashboard.session.backend import Ask, Step
+from dashboard.session.backend import Ask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,40 +18,40 @@ ROWS = 64
 """Of a long text, for numbers of all heads that a page shows unasked."""
 
 
-def grid(ask: Ask, measure: str, stack: str) -> "NDArray[Any]":
+def measure_grid(ask: Ask, measure: str, stack: str) -> "NDArray[Any]":
     """(layers, heads): one number a head, worked out once a capture."""
     from attnviz.detectors import head_grid as measure_heads
 
-    return backend.extra(
+    return backend.get_derived(
         ask,
         ("grid", measure, stack),
         lambda cap: measure_heads(cap, measure, stack, rows=ROWS),
     )
 
 
-def alike(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
+def measure_similarity(ask: Ask, stack: str, layer: int, head: int) -> "Alike":
     """How far every head is from one of them, worked out once a capture."""
     from attnviz.detectors import alike as measure_all
 
-    return backend.extra(
+    return backend.get_derived(
         ask, ("alike", stack, layer, head), lambda cap: measure_all(cap, layer, head, stack)
     )
 
 
-def shares(ask: Ask, stack: str) -> "HeadProfile":
+def measure_shares(ask: Ask, stack: str) -> "HeadProfile":
     """The measures that go from 0 to 1, of every head, over some rows, once a capture."""
     from attnviz.detectors import profile as measure
 
-    return backend.extra(
+    return backend.get_derived(
         ask, ("shares", stack), lambda cap: measure(cap, stack, measures=SHARES, rows=ROWS)
     )
 
 
-def profile(ask: Ask, stack: str, step: Step, rows: int | None = None) -> "HeadProfile":
+def measure_profile(ask: Ask, stack: str, step: Step, rows: int | None = None) -> "HeadProfile":
     """Every measure of every head, worked out once a capture; over so many rows, evenly spread."""
     from attnviz.detectors import profile as measure
 
-    return backend.extra(
+    return backend.get_derived(
         ask,
         profile_name(stack, rows),
         lambda cap: measure(cap, stack, rows=rows, progress=step),
@@ -62,11 +63,13 @@ def profile_name(stack: str, rows: int | None) -> Hashable:
     return ("profile", stack, rows)
 
 
-def maps(ask: Ask, stack: str, step: Step) -> "Thumbnails":
+def make_maps(ask: Ask, stack: str, step: Step) -> "Thumbnails":
     """Small maps of every head, worked out once a capture."""
     from attnviz.detectors import thumbnails
 
-    return backend.extra(ask, maps_name(stack), lambda cap: thumbnails(cap, stack, progress=step))
+    return backend.get_derived(
+        ask, maps_name(stack), lambda cap: thumbnails(cap, stack, progress=step)
+    )
 
 
 def maps_name(stack: str) -> Hashable:
@@ -74,7 +77,7 @@ def maps_name(stack: str) -> Hashable:
     return ("maps", stack)
 
 
-def probe(ask: Ask, stack: str, step: Step) -> "HeadProfile":
+def measure_repeated(ask: Ask, stack: str, step: Step) -> "HeadProfile":
     """The measures on repeated random tokens, made once a model."""
     from attnviz.detectors import profile as measure
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attnviz.heads.overview import Overview
     from attnviz.models import LoadedModel
 
-HOST = host.read()
+HOST = host.read_host()
 MAX_CHARACTERS = HOST.max_characters
 MAX_TOKENS = HOST.max_tokens  # experiments and all heads at once still come in seconds
 # By the address of a page: tokens that it takes whole; tokens that it takes from the beginning of a
@@ -49,7 +49,6 @@ _PAGE_BYTES = 64 * 2**20
 _FILE_BYTES = 192 * 2**20
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
-Step = Callable[[int, int], None]
 """Takes how many steps are done, and of how many."""
 
 _PAIRS: "WeakKeyDictionary[LoadedModel, bool]" = WeakKeyDictionary()
@@ -94,7 +93,7 @@ def load_model(name: str, tell: Tell) -> "LoadedModel":
 
 
 def _make_room() -> None:
-    heap.settle()
+    heap.freeze_garbage()
     store().models.make_room()
 
 
@@ -139,7 +138,7 @@ def _sizes(model: "LoadedModel", ask: Ask) -> tuple[int, int]:
     """Bytes that room is made for among what is held, and that the run takes while it lasts: what
     it keeps, a mask of the text, and more that is gone by the end."""
     try:
-        taken = cost(model, ask)
+        taken = estimate_cost(model, ask)
         pairs = taken.matrix_bytes if taken.tokens > _FEW and _keeps_pairs(model) else 0
     except (AttnvizError, AttributeError, NotImplementedError):
         return 0, 0  # an odd config; the capture itself says what is wrong, if anything is
@@ -151,20 +150,20 @@ def _sizes(model: "LoadedModel", ask: Ask) -> tuple[int, int]:
 def _admit_run(model: "LoadedModel", ask: Ask, freed: int) -> None:
     """Raise TooLarge where a run does not fit into the memory of a host, even if so many bytes
     more were free."""
-    now = memory.read(HOST.memory) if HOST.hosted else None
+    now = memory.read_memory(HOST.memory) if HOST.hosted else None
     if now is not None:
         # The system takes the model's file out of memory where room is short, and reads it again
         # as the run goes through it; with less than this at once, it would do nothing else.
         needed = _sizes(model, ask)[1] + min(now.files, _FILE_BYTES)
-        memory.check("for this run", needed, now, freed)
+        memory.check_fits("for this run", needed, now, freed)
 
 
 def _admit_model(needed: int) -> None:
     """Raise TooLarge where a model does not fit, even if all that is held makes way for it."""
-    now = memory.read(HOST.memory) if HOST.hosted else None
+    now = memory.read_memory(HOST.memory) if HOST.hosted else None
     if now is not None:
         held = sum(p.nbytes for model in store().models.making_way() for p in model.hf.parameters())
-        memory.check("for this model", needed, now, held + store().nbytes)
+        memory.check_fits("for this model", needed, now, held + store().nbytes)
 
 
 def reader() -> str | None:
@@ -193,13 +192,13 @@ def _presence(session: str) -> str:
     return session
 
 
-def cost(model: "LoadedModel", ask: Ask) -> "Estimate":
+def estimate_cost(model: "LoadedModel", ask: Ask) -> "Estimate":
     """What the capture asked for will take."""
     count = len(_token_ids(model, ask, ask.text))
     return estimate(model, tokens=max(1, min(count, ask.cut_to or ask.limit)))
 
 
-def capture(ask: Ask, tell: Tell) -> "Capture":
+def get_capture(ask: Ask, tell: Tell) -> "Capture":
     """The capture asked for, from the store or made now.
 
     Raises TooLarge before anything runs where the text is over the limit, and whatever loading
@@ -212,7 +211,7 @@ def capture(ask: Ask, tell: Tell) -> "Capture":
     model = store().model(ask.model, tell)
     check_tokens(model, ask)
     if here is None and _is_long(model, ask):
-        taken = cost(model, ask)
+        taken = estimate_cost(model, ask)
         if taken.seconds > SLOW:
             words = f"{taken.tokens:,} tokens, about {taken.seconds:.0f} seconds"
             tell(f"Running the model on {words}, {taken.bytes / 1e6:,.0f} MB", 0.0)
@@ -225,24 +224,24 @@ def _length(capture: "Capture") -> int:
     return max((len(side) for side in capture.tokens.values()), default=0)
 
 
-def compared(ask: Ask, name: Hashable, make: "Callable[[], RowDistances]") -> "RowDistances":
+def get_comparison(ask: Ask, name: Hashable, make: "Callable[[], RowDistances]") -> "RowDistances":
     """What is worked out from heads of this capture and of another, kept with this one."""
-    return extra(ask, name, lambda cap: make())
+    return get_derived(ask, name, lambda cap: make())
 
 
-def extra(ask: Ask, name: Hashable, make: "Callable[[Capture], Any]") -> Any:
+def get_derived(ask: Ask, name: Hashable, make: "Callable[[Capture], Any]") -> Any:
     """What is worked out from a capture without another run of the model."""
     with waiting.line() as tell:
         return store().extra(ask.model, ask, name, make, tell, reader())
 
 
-def experiment(
+def get_experiment(
     ask: Ask, name: Hashable, make: "Callable[[LoadedModel, Capture], Any]", tell: Tell
 ) -> Any:
     """What some runs of the model on a captured text came to: made in turn with other readers'
     runs, and kept under the ask and a name, which holds every option of it."""
     if not has_experiment(ask, name):
-        capture(ask, tell)
+        get_capture(ask, tell)
     with waiting.line(tell) as told:
         return store().result(ask.model, ask, name, make, told, reader())
 
@@ -251,21 +250,21 @@ def has_experiment(ask: Ask, name: Hashable) -> bool:
     return store().has_result(ask.model, ask, name)
 
 
-def overview(
+def get_overview(
     ask: Ask, stack: str, layer: int, head: int, tell: "Callable[[float], None]"
 ) -> "Overview":
     """One head from afar, worked out once a capture."""
-    return extra(
+    return get_derived(
         ask,
         ("overview", stack, layer, head),
         lambda cap: look(cap.head(layer=layer, head=head, stack=stack), tell=tell),
     )
 
 
-def head(ask: Ask, stack: str, layer: int, head: int) -> "Head":
+def get_head(ask: Ask, stack: str, layer: int, head: int) -> "Head":
     """One head of the capture asked for."""
     with waiting.line() as tell:
-        return capture(ask, tell).head(layer=layer, head=head, stack=stack)
+        return get_capture(ask, tell).head(layer=layer, head=head, stack=stack)
 
 
 def check_characters(text: str) -> None:
@@ -323,7 +322,7 @@ def _keeps_pairs(model: "LoadedModel") -> bool:
     return _PAIRS[model]
 
 
-def left_out(ask: Ask) -> int:
+def count_left_out(ask: Ask) -> int:
     """How many tokens of the text the cut leaves out."""
     model = store().model(ask.model, silent)
     kept = len(_token_ids(model, ask, cut_text(model, ask)))

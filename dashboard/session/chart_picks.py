@@ -17,7 +17,7 @@ from dashboard.session import state
 def chart_key(name: str, parameter: str, **place: int | None) -> str:
     """The key for the chart `name`, given where the reader is now."""
     turn = st.session_state.setdefault(f"{name}_turn", 0)
-    picked = picked_in(f"{name}_{turn}", parameter)
+    picked = read_pick(f"{name}_{turn}", parameter)
     if picked and any(picked.get(field) != value for field, value in place.items()):
         turn = st.session_state[f"{name}_turn"] = turn + 1
     return f"{name}_{turn}"
@@ -27,7 +27,7 @@ def on_pick(key: str, parameter: str, *fields: str) -> Callable[[], None]:
     """A callback that takes the fields of a click into the selection."""
 
     def take() -> None:
-        picked = picked_in(key, parameter)
+        picked = read_pick(key, parameter)
         if picked:
             state.change(**{field: int(picked[field]) for field in fields})
         else:
@@ -36,7 +36,7 @@ def on_pick(key: str, parameter: str, *fields: str) -> Callable[[], None]:
     return take
 
 
-def picked_in(key: str, parameter: str) -> dict[str, Any]:
+def read_pick(key: str, parameter: str) -> dict[str, Any]:
     """The fields of the last click in the chart of that key; none before the first."""
     event = st.session_state.get(key)
     points = event["selection"].get(parameter) if event else None

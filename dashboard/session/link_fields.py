@@ -78,6 +78,27 @@ def write_fields(
     return out
 
 
+def usable_values(
+    values: Mapping[str, Any], fields: Mapping[str, Field], default: Any
+) -> dict[str, Any]:
+    """Those of some choices that their fields would give back from an address, those at their
+    default, and those of no field."""
+    by_attribute = {field.attribute or name: field for name, field in fields.items()}
+
+    def is_usable(name: str, value: Any) -> bool:
+        field = by_attribute.get(name)
+        if field is None or value == getattr(default, name):
+            return True
+        try:
+            written = field.write(value)
+            back = field.read(written)
+            return isinstance(value, type(back)) and field.write(back) == written
+        except (AttnvizError, ValueError, TypeError):
+            return False
+
+    return {name: value for name, value in values.items() if is_usable(name, value)}
+
+
 # Kinds of field
 
 

@@ -41,7 +41,7 @@ _HEADLINES: dict[type[AttnvizError], str] = {
 def show_error(error: AttnvizError) -> None:
     """What happened, why, and what to do."""
     headline = next((h for kind, h in _HEADLINES.items() if isinstance(error, kind)), "Not done")
-    with st.container(border=True, key="error"):
+    with st.container(border=True):  # without a key: a page may have two errors at once
         st.error(headline, icon=":material/error:")
         for part in (error.what, error.why, error.todo):
             if part:
@@ -52,7 +52,7 @@ def show_unexpected(error: Exception) -> None:
     """A code for the page; the whole story, under the same code, for the log."""
     code = secrets.token_hex(3).upper()
     log.error("unexpected error %s", code, exc_info=error)
-    with st.container(border=True, key="error"):
+    with st.container(border=True):
         st.error("Something went wrong that attnviz did not expect", icon=":material/error:")
         st.text("Your text and settings are kept. Change one of them, or load the page again.")
         st.text(f"If it happens again, give this code to whoever runs the app: {code}")

@@ -4,24 +4,19 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from attnviz.heads.distances import softmax
-from attnviz.tokens import tokens_of_ids
+from attnviz.experiments.changed_rows import measure_changes
+from attnviz.experiments.output_tokens import compare_outputs, has_output
 from dashboard.server.turns import silent
 from dashboard.session import backend, slow_results
 from dashboard.session.selection import SettledSelection
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import pandas as pd
 
     from attnviz.capture import Capture
     from attnviz.heads.head import Head
     from attnviz.interventions import Intervention
     from attnviz.models import LoadedModel
-    from attnviz.tokens import Token
-
-SHOWN = 6  # likeliest tokens of each of two distributions
 
 
 @dataclass(frozen=True)
@@ -35,8 +30,7 @@ class Outcome:
         moved: the change as the experiments of attnviz measure it, at the row that is read.
         whole_head: the same measure with the whole head taken away at that row: something to
             compare with.
-        tokens: the likeliest tokens with their probabilities before and after.
-        state_change: (query,) 1 - cosine of the last hidden state; empty with logits.
+        output: as `attnviz.experiments.output_tokens.compare_outputs` returns it.
         from_layer, from_position: where the run began.
         seconds: how long it took.
     """
@@ -47,8 +41,7 @@ class Outcome:
     kl: float
     moved: float
     whole_head: float
-    tokens: "list[tuple[Token, float, float]]"
-    state_change: "NDArray[Any]"
+    output: "pd.DataFrame"
     from_layer: int
     from_position: int
     seconds: float
@@ -57,7 +50,7 @@ class Outcome:
         return self.after.head(selection.layer, selection.head, selection.stack)
 
 
-def outcome(
+def find_outcome(
     ask: backend.Ask, capture: "Capture", change: "Intervention", selection: SettledSelection
 ) -> Outcome | None:
     """The what-if's outcome, from the store or run now; where the run is long, None until it is
@@ -66,28 +59,28 @@ def outcome(
     # in a decoder, only the positions that can change are run
     positions = count - (change.first_query if capture.info.kind == "decoder" else 0)
     if positions <= backend.MAX_TOKENS:
-        return made(ask, change, selection)
+        return make_outcome(ask, change, selection)
 
     def cost() -> float:
         model = backend.store().model(ask.model, silent)
-        return backend.cost(model, ask).seconds * positions / count
+        return backend.estimate_cost(model, ask).seconds * positions / count
 
-    return slow_results.result(
+    return slow_results.show_result(
         "what_if",
         ask,
         _name(change, selection),
-        lambda model, cap, step: run(model, cap, change, selection),
+        lambda model, cap, step: run_change(model, cap, change, selection),
         cost=cost,
         label="Run the model with this change",
     )
 
 
-def made(ask: backend.Ask, change: "Intervention", selection: SettledSelection) -> Outcome:
+def make_outcome(ask: backend.Ask, change: "Intervention", selection: SettledSelection) -> Outcome:
     """The what-if's outcome, from the store or run now, however long it takes; without a page."""
-    found: Outcome = backend.experiment(
+    found: Outcome = backend.get_experiment(
         ask,
         _name(change, selection),
-        lambda model, cap: run(model, cap, change, selection),
+        lambda model, cap: run_change(model, cap, change, selection),
         silent,
     )
     return found
@@ -97,30 +90,33 @@ def _name(change: "Intervention", selection: SettledSelection) -> tuple[Any, ...
     return ("what if", change, selection.stack, selection.layer, selection.head, selection.query)
 
 
-def run(
+def run_change(
     model: "LoadedModel", capture: "Capture", change: "Intervention", selection: SettledSelection
 ) -> Outcome:
     """The what-if, run now."""
     import attnviz
-    from attnviz.interventions import Ablate, effects
+    from attnviz.faithfulness.agreement import output_change
+    from attnviz.interventions import Ablate
     from attnviz.interventions.engine import model_output
 
     started = time.perf_counter()
-    layers = [] if selection.layer is None else [selection.layer]
-    found = attnviz.run(model, interventions=[change], baseline=capture, layers=layers)
+    found = attnviz.run(model, interventions=[change], baseline=capture, layers=[selection.layer])
     seconds = time.perf_counter() - started
-    gone = Ablate(selection.layer, selection.head, selection.stack, queries=(selection.query,))
-    (without,) = effects(model, capture, [[gone]])
+    moved = whole_head = float("nan")
+    if has_output(capture):
+        row = selection.query
+        gone = Ablate(selection.layer, selection.head, selection.stack, queries=(row,))
+        moved = output_change(capture, model_output(found.capture), row)
+        (whole_head,) = measure_changes(model, capture, [[gone]], row)
     block = found.capture.block(selection.layer, selection.stack)
     return Outcome(
         change=change,
         after=replace(found.capture, blocks=[block]),
         total_variation=found.total_variation,
         kl=found.kl,
-        moved=moved(capture, model_output(found.capture), selection.query),
-        whole_head=moved(capture, without, selection.query),
-        tokens=likeliest(model, capture.logits, [found.logits]),
-        state_change=found.state_change,
+        moved=moved,
+        whole_head=whole_head,
+        output=compare_outputs(model, found),
         from_layer=found.from_layer,
         from_position=found.from_position,
         seconds=seconds,
@@ -133,56 +129,8 @@ NOTHING_OUT = (
 )
 
 
-def puts_out(capture: "Capture") -> bool:
-    """Whether the model puts out anything on this text that two runs can be compared by."""
-    from attnviz.interventions.engine import model_output
-
-    return model_output(capture).size > 0
-
-
-def moved(capture: "Capture", output: Any, query: int) -> float:
-    """How far an output is from the baseline's, as by
-    `attnviz.faithfulness.agreement.output_change`; NaN where nothing is put out."""
-    from attnviz.faithfulness.agreement import output_change
-
-    if not puts_out(capture):
-        return float("nan")
-    return output_change(capture, output, query)
-
-
-def likeliest(model: "LoadedModel", before: Any, others: list[Any]) -> list[Any]:
-    """The likeliest tokens of several distributions at the last position kept, each with its
-    probability in each: (token, before, other, ...), the likeliest before first."""
-    if before is None or not len(before):
-        return []
-    rows = np.stack([softmax(logits[-1]) for logits in (before, *others)])
-    ids = {int(i) for row in rows for i in np.argsort(-row)[:SHOWN]}
-    order = sorted(ids, key=lambda i: -rows[0, i])
-    tokens = tokens_of_ids(model.tokenizer, order)
-    return [
-        (token, *(float(p) for p in rows[:, i])) for token, i in zip(tokens, order, strict=True)
-    ]
-
-
-def place_of_output(capture: "Capture", selection: SettledSelection) -> int:
-    """The token whose output is compared: the last of a decoder, the last mask of a model that
-    fills masks, else the one that is read."""
-    row = capture.logit_row(selection.stack)
-    return selection.query if row is None else row
-
-
-def predicted(capture: "Capture") -> str:
+def name_predictions(capture: "Capture") -> str:
     """What a model's logits are about, in words."""
     if capture.info.kind == "encoder":
         return f"fillers of the mask at token {capture.logit_positions[-1]}"
     return "next tokens"
-
-
-def distinct(names: list[str]) -> list[str]:
-    """The names, with a number after one that came before: a bar needs a name of its own."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 _MOMENT = 0.5  # seconds of waiting behind other readers before a word is said
 
 
-def ask_of(selection: Selection) -> backend.Ask:
-    page, most = state.page() or "", backend.MAX_TOKENS
+def make_ask(selection: Selection) -> backend.Ask:
+    page, most = state.current_page() or "", backend.MAX_TOKENS
     limit = backend.LONGEST.get(page, most)
     if page in backend.LONGEST:
         cut_to = limit if selection.cut else 0
     else:
-        cut_to = min(backend.BEGINNING.get(page, most), most) if state.begins(selection) else 0
+        cut_to = (
+            min(backend.BEGINNING.get(page, most), most) if state.count_long_text(selection) else 0
+        )
     return backend.Ask(
         selection.model,
         selection.text,
@@ -40,7 +42,7 @@ Back = tuple[str, Callable[[], None]]
 """A way back from a model that is not loaded: the words of a button, and its callback."""
 
 
-def ready(selection: Selection, *, back: Back | None = None) -> "Capture | None":
+def show_capture(selection: Selection, *, back: Back | None = None) -> "Capture | None":
     """The capture of the selection, or None where the page has said why there is none."""
     if not _may_load(selection.model):
         _offer(selection.model, back)
@@ -62,22 +64,22 @@ def _capture(selection: Selection, tell: Tell) -> "Capture":
     """The capture of the text; of its beginning, where it is long and that is what the page
     takes."""
     try:
-        return backend.capture(ask_of(selection), tell)
+        return backend.get_capture(make_ask(selection), tell)
     except backend.TooManyTokens as error:
-        if (state.page() or "") in backend.LONGEST:
+        if (state.current_page() or "") in backend.LONGEST:
             raise
         state.take_beginning(selection, error.count)
-        return backend.capture(ask_of(selection), tell)
+        return backend.get_capture(make_ask(selection), tell)
 
 
-def beginning(selection: Selection, capture: "Capture") -> str:
+def describe_beginning(selection: Selection, capture: "Capture") -> str:
     """Which tokens the page has taken, where these are not all of the text; else nothing."""
-    count = state.begins(selection)
+    count = state.count_long_text(selection)
     if not count:
         return ""
     taken = len(capture.tokens["encoder" if "encoder" in capture.tokens else "decoder"])
     words = f"Measured on the first {taken:,} of {count:,} tokens."
-    chosen = state.current().query
+    chosen = state.current_selection().query
     if chosen is not None and chosen >= taken:
         words += f" Token {chosen:,}, which you read from, is not among them; it is kept for pages "
         words += "that take all of the text."
@@ -104,7 +106,7 @@ def _offer(name: str, back: Back | None) -> None:
             "Only safetensors are read, and no code of the model's is run."
         )
     with st.container(horizontal=True):
-        st.button("Load it", on_click=state.agree, args=(name,), key="agree")
+        st.button("Load it", on_click=state.agree_to_model, args=(name,), key="agree")
         if back is not None:
             st.button(back[0], on_click=back[1], key="decline")
         elif name != DEFAULT_MODEL:
@@ -125,7 +127,7 @@ def _offer_cut(error: backend.TooManyTokens) -> None:
     )
 
 
-def cost(name: str) -> str:
+def describe_cost(name: str) -> str:
     """What the first use of a model costs, in words; empty where nothing is fetched."""
     entry = CATALOG.get(name)
     if entry is None or not entry.download_bytes:
@@ -161,7 +163,11 @@ class _Progress:
             self._bar = self._draw()
         if not self._worth((words, fraction)):
             return
-        size = f", {cost(self._name)}" if "Downloading" in words and cost(self._name) else ""
+        size = (
+            f", {describe_cost(self._name)}"
+            if "Downloading" in words and describe_cost(self._name)
+            else ""
+        )
         self._bar(min(max(fraction or 0.0, 0.0), 1.0), text=_plain(words) + size)
 
     def _draw(self) -> Callable[..., object]:
@@ -188,13 +194,13 @@ def _plain(words: str) -> str:
     return "".join(c if c.isalnum() or c in " .,%()/-" else " " for c in words)
 
 
-def notes(selection: Selection, capture: "Capture") -> list[str]:
+def list_notes(selection: Selection, capture: "Capture") -> list[str]:
     """What a reader should know of how the text was read: cut, dropped, generated."""
     found = list(capture.notes)
-    if taken := beginning(selection, capture):
+    if taken := describe_beginning(selection, capture):
         found.insert(0, taken)
     elif selection.cut:
-        left = backend.left_out(ask_of(selection))
+        left = backend.count_left_out(make_ask(selection))
         if left:
             found.insert(0, f"The text was cut: {left:,} tokens at its end are left out.")
     return found

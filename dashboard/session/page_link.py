@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from dashboard.session import state
-from dashboard.session.link_fields import Field, Ignored, read_fields
+from dashboard.session.link_fields import Field, Ignored, read_fields, usable_values
 
 Choices = TypeVar("Choices")
 
@@ -66,9 +66,10 @@ class PageLink(Generic[Choices]):
         return self._session().ignored if state.from_link() else []
 
     def change(self, **fields: Any) -> None:
-        """Change a choice by hand; for callbacks."""
+        """Change a choice by hand; for callbacks. A value that no link could give is left out."""
         session = self._session()
-        session.choices = replace(session.choices, **fields)  # type: ignore[type-var]
+        usable = usable_values(fields, self._fields(), self._kind())
+        session.choices = replace(session.choices, **usable)  # type: ignore[type-var]
         session.ignored, session.touched, session.from_link = [], True, False
         state.touch()
 

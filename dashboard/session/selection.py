@@ -107,7 +107,7 @@ def default_text(model: str) -> str:
     return CATALOG.get(model, CATALOG[DEFAULT_MODEL]).default_text
 
 
-def start(model: str) -> Selection:
+def default_selection(model: str) -> Selection:
     """Where a page opens for this model."""
     return Selection(model=model, text=default_text(model))
 
@@ -115,7 +115,7 @@ def start(model: str) -> Selection:
 # In a link
 
 
-def span_of(layers: str) -> tuple[int, int]:
+def read_span(layers: str) -> tuple[int, int]:
     """The first and the last layer of a span such as "3-9"."""
     ends = layers.split("-")
     if len(ends) != 2:
@@ -126,8 +126,8 @@ def span_of(layers: str) -> tuple[int, int]:
     return first, last
 
 
-def _read_span(raw: str) -> str:
-    first, last = span_of(raw)
+def _read_layers(raw: str) -> str:
+    first, last = read_span(raw)
     return f"{first}-{last}"
 
 
@@ -171,7 +171,7 @@ FIELDS = {
     "measure": one_of(HEAD_CHOICES),
     "sort": one_of(SORTS),
     "above": Field(_read_times, f"it is one of {', '.join(map(str, ABOVE))}"),
-    "layers": Field(_read_span, "it is a span such as 3-9, counted from 0"),
+    "layers": Field(_read_layers, "it is a span such as 3-9, counted from 0"),
     "survey": short_text(LONGEST_TARGET),
 }
 NAMES = ("model", "text", *FIELDS)
@@ -191,7 +191,7 @@ def read_selection(
     """
     first = {"model": model_field(folders, allows), "text": short_text(max_characters)}
     found, ignored = read_fields(params, first | FIELDS)
-    return replace(start(found.get("model", DEFAULT_MODEL)), **found), ignored
+    return replace(default_selection(found.get("model", DEFAULT_MODEL)), **found), ignored
 
 
 def write_selection(selection: Selection, fitted: SettledSelection | None = None) -> dict[str, str]:
@@ -204,14 +204,14 @@ def write_selection(selection: Selection, fitted: SettledSelection | None = None
     if selection == Selection():
         return {}
     out = {"model": selection.model}
-    if travels(selection):
+    if fits_address(selection):
         out["text"] = selection.text
     if fitted is not None:
         selection = replace(selection, layer=fitted.layer, head=fitted.head, query=fitted.query)
-    return out | write_fields(selection, start(selection.model), FIELDS)
+    return out | write_fields(selection, default_selection(selection.model), FIELDS)
 
 
-def travels(selection: Selection) -> bool:
+def fits_address(selection: Selection) -> bool:
     """Whether the text fits into an address."""
     return len(quote(selection.text)) <= LONGEST_LINK
 
@@ -234,7 +234,7 @@ class Shape(Protocol):
     def key_tokens(self, stack: str | None = None) -> list[Any]: ...
 
 
-def fit(selection: Selection, shape: Shape) -> tuple[SettledSelection, list[Ignored]]:
+def settle_selection(selection: Selection, shape: Shape) -> tuple[SettledSelection, list[Ignored]]:
     """The selection with every choice that this capture does not have put at its default."""
     ignored: list[Ignored] = []
     entry = CATALOG.get(selection.model)
@@ -249,38 +249,44 @@ def fit(selection: Selection, shape: Shape) -> tuple[SettledSelection, list[Igno
     layer = selection.layer
     if layer not in layers:
         if layer is not None:
-            ignored.append(Ignored("layer", f"this model has layers {_span(layers)}"))
+            ignored.append(Ignored("layer", f"this model has layers {_describe_span(layers)}"))
         layer = _default_layer(entry, layers)
 
     heads = shape.heads(layer, stack)
     head = selection.head
     if head is None or head >= heads:
         if head is not None:
-            ignored.append(Ignored("head", f"layer {layer} has heads {_span(range(heads))}"))
+            ignored.append(
+                Ignored("head", f"layer {layer} has heads {_describe_span(range(heads))}")
+            )
         head = _default_head(entry, layer, heads)
 
     span = selection.layers
-    if span is not None and not set(layers) & set(range(span_of(span)[0], span_of(span)[1] + 1)):
-        ignored.append(Ignored("layers", f"this model has layers {_span(layers)}"))
+    if span is not None and not set(layers) & set(
+        range(read_span(span)[0], read_span(span)[1] + 1)
+    ):
+        ignored.append(Ignored("layers", f"this model has layers {_describe_span(layers)}"))
         span = None
 
     tokens = shape.query_tokens(stack)
     query = selection.query
     if query is None or query >= len(tokens):
         if query is not None:
-            ignored.append(Ignored("query", f"this text has tokens {_span(range(len(tokens)))}"))
+            ignored.append(
+                Ignored("query", f"this text has tokens {_describe_span(range(len(tokens)))}")
+            )
         query = _default_query(tokens)
 
     near, keys = selection.near, len(shape.key_tokens(stack))
     if near is not None and near >= keys:
-        ignored.append(Ignored("near", f"this text has tokens {_span(range(keys))}"))
+        ignored.append(Ignored("near", f"this text has tokens {_describe_span(range(keys))}"))
         near = None
     filled = {"stack": stack, "layer": layer, "head": head, "query": query}
     fitted = SettledSelection(**(vars(selection) | filled | {"near": near, "layers": span}))
     return fitted, ignored
 
 
-def _span(numbers: Sequence[int]) -> str:
+def _describe_span(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]} only"
 
 

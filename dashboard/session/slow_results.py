@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.progress import Step, ignore_step
 from dashboard.server.turns import silent
 from dashboard.session import backend, state
 
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 
 _MOMENT = 0.5  # seconds before a bar is worth drawing
 
-Step = Callable[[int, int], None]
 Make = Callable[["LoadedModel", "Capture", Step], Any]
 
 
-def result(
+def show_result(
     key: str,
     ask: backend.Ask,
     name: Hashable,
@@ -41,20 +41,20 @@ def result(
         note: said after the cost; fixed words.
     """
     if backend.has_experiment(ask, name):
-        return _made(ask, name, make, lambda done, total: None)
+        return _made(ask, name, make, ignore_step)
     slot = st.empty()
     with slot.container(horizontal=True, vertical_alignment="center"):
         clicked = st.button(label, key=f"{key}_start", on_click=state.touch)
-        st.text(f"Takes {seconds(cost())}. {note}".strip())
+        st.text(f"Takes {describe_seconds(cost())}. {note}".strip())
     if not clicked:
         return None
-    return watched(slot, key, ask, name, make)
+    return run_with_bar(slot, key, ask, name, make)
 
 
-def watched(slot: Any, key: str, ask: backend.Ask, name: Hashable, make: Make) -> Any:
+def run_with_bar(slot: Any, key: str, ask: backend.Ask, name: Hashable, make: Make) -> Any:
     """Make the measurement now, with a bar in the slot. A click anywhere ends it."""
     if backend.has_experiment(ask, name):
-        return _made(ask, name, make, lambda done, total: None)
+        return _made(ask, name, make, ignore_step)
     with slot.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text="Measuring")
         st.button("Stop", key=f"{key}_stop", on_click=state.touch)
@@ -68,7 +68,7 @@ def watched(slot: Any, key: str, ask: backend.Ask, name: Hashable, make: Make) -
 
 
 @contextmanager
-def bar(words: str) -> Iterator[Step]:
+def draw_bar(words: str) -> Iterator[Step]:
     """A bar with a way to stop, drawn once the work has taken a moment. A click anywhere ends it.
 
     words: fixed, what is being done.
@@ -92,10 +92,10 @@ def bar(words: str) -> Iterator[Step]:
 
 
 def _made(ask: backend.Ask, name: Hashable, make: Make, step: Step) -> Any:
-    return backend.experiment(ask, name, lambda model, cap: make(model, cap, step), silent)
+    return backend.get_experiment(ask, name, lambda model, cap: make(model, cap, step), silent)
 
 
-def seconds(count: float) -> str:
+def describe_seconds(count: float) -> str:
     """A time in words, rounded as roughly as it is known."""
     if count < 1.5:
         return "about a second on this machine"

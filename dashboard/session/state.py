@@ -16,15 +16,16 @@ import streamlit as st
 
 from attnviz.models.catalog import CATALOG
 from dashboard.session import backend
-from dashboard.session.link_fields import Ignored
+from dashboard.session.link_fields import Ignored, usable_values
 from dashboard.session.selection import (
+    FIELDS,
     NAMES,
     Selection,
     SettledSelection,
     Shape,
-    fit,
+    default_selection,
     read_selection,
-    start,
+    settle_selection,
     write_selection,
 )
 
@@ -73,7 +74,7 @@ def _read_link(session: _Session, address: dict[str, list[str]]) -> None:
     session.address, session.from_link = address, True
 
 
-def enter(page: str) -> None:
+def enter_page(page: str) -> None:
     """Say which page is run. A click in the menu drops our names from the address, and that is
     no wish to start anew: the selection comes along."""
     session = _session()
@@ -83,7 +84,7 @@ def enter(page: str) -> None:
     session.page = page
 
 
-def page() -> str | None:
+def current_page() -> str | None:
     """The page that is run, by its address."""
     return _session().page
 
@@ -94,7 +95,7 @@ def just_turned() -> bool:
     return _session().turned
 
 
-def current() -> Selection:
+def current_selection() -> Selection:
     """What this session's reader has chosen; for pages, not for callbacks.
 
     The address differs from the one last written in two cases: the reader went back or forward,
@@ -107,7 +108,7 @@ def current() -> Selection:
     return session.selection
 
 
-def ignored() -> list[Ignored]:
+def list_ignored() -> list[Ignored]:
     """What the link asked for in vain. Empty again after the reader's first change."""
     return _session().ignored
 
@@ -117,10 +118,10 @@ def from_link() -> bool:
     return _session().from_link
 
 
-def begins(selection: Selection) -> int:
+def count_long_text(selection: Selection) -> int:
     """How many tokens a text has of which this page takes the beginning; 0 where it takes all, or
     where nobody has counted yet."""
-    if (page() or "") in backend.LONGEST:
+    if (current_page() or "") in backend.LONGEST:
         return 0
     return _session().long.get(_text(selection), 0)
 
@@ -143,8 +144,8 @@ def settle(shape: Shape) -> SettledSelection:
     On a page that takes the beginning of a text, a row beyond it gives way for this page only.
     """
     session = _session()
-    fitted, missing = fit(session.selection, shape)
-    if begins(session.selection):
+    fitted, missing = settle_selection(session.selection, shape)
+    if count_long_text(session.selection):
         missing = [item for item in missing if item.name not in ("query", "near")]
     if missing:
         drop: dict[str, Any] = {item.name: None for item in missing}
@@ -155,7 +156,7 @@ def settle(shape: Shape) -> SettledSelection:
     return fitted
 
 
-def drawn() -> SettledSelection:
+def drawn_selection() -> SettledSelection:
     """The selection as it was last drawn, every open choice filled in."""
     session = _session()
     assert session.fitted is not None, "nothing was drawn yet"
@@ -174,9 +175,10 @@ def refuse(fitted: SettledSelection, name: str, why: str) -> SettledSelection:
 
 
 def change(**fields: Any) -> None:
-    """Change the selection by hand; for callbacks."""
+    """Change the selection by hand; for callbacks. A value that no link could give, such as the
+    label of an option that is gone, is left out."""
     session = _session()
-    session.selection = replace(session.selection, **fields)
+    session.selection = replace(session.selection, **usable_values(fields, FIELDS, Selection()))
     session.ignored, session.from_link, session.touched = [], False, True
 
 
@@ -203,10 +205,10 @@ def change_model(name: str) -> None:
     """Go to another model, at its own default place. The reader's text is kept; a default text
     gives way to the default text of a model that has one."""
     before = _session().selection
-    fresh = start(name)
-    if name not in CATALOG or before.text != start(before.model).text:
+    fresh = default_selection(name)
+    if name not in CATALOG or before.text != default_selection(before.model).text:
         fresh = replace(fresh, text=before.text)
-    agree(name)
+    agree_to_model(name)
     change(**{name: getattr(fresh, name) for name in ("model", "text", "stack", "layer", "head")})
     change(query=None, near=None, stage="softmax", cut=False, target="", layers=None)
 
@@ -216,7 +218,7 @@ def change_text(text: str) -> None:
     change(text=text, query=None, near=None, cut=False, target="")
 
 
-def agree(name: str) -> None:
+def agree_to_model(name: str) -> None:
     """The reader asked for this model by hand."""
     session = _session()
     session.agreed.add(name)
@@ -242,14 +244,14 @@ def has_agreed(name: str) -> bool:
 def publish() -> None:
     """Write the selection into the address; names that are not ours stay as they are."""
     session = _session()
-    target = {name: [value] for name, value in _written(session).items()}
+    target = {name: [value] for name, value in _write(session).items()}
     if target != _address():
         others = {k: st.query_params.get_all(k) for k in st.query_params if k not in NAMES}
         st.query_params.from_dict(others | target)
     session.address, session.touched = target, False
 
 
-def _written(session: _Session) -> dict[str, str]:
+def _write(session: _Session) -> dict[str, str]:
     drawn, chosen = session.fitted, session.selection
     if drawn is None or (drawn.model, drawn.text) != (chosen.model, chosen.text):
         return write_selection(chosen)
@@ -261,7 +263,7 @@ def _query(chosen: Selection, drawn: SettledSelection) -> int:
     return drawn.query if chosen.query is None else chosen.query
 
 
-def written() -> dict[str, str]:
+def write_in_full() -> dict[str, str]:
     """The selection as names and values of an address, spelt out even where all is at its
     default: for what is kept, while defaults may change."""
     session = _session()
@@ -274,22 +276,32 @@ def written() -> dict[str, str]:
 
 def link() -> str:
     """The full address of what is shown."""
-    query = urlencode(_written(_session()))
+    query = urlencode(_write(_session()))
     base = (st.context.url or "").rstrip("/") + "/"
     return base + (f"?{query}" if query else "")
 
 
-def show(key: str, value: Any) -> str:
+def set_widget(key: str, value: Any, labels: Sequence[str] = ()) -> str:
     """Let the widget of that key show this value, and return the key.
 
-    Assigned only where it differs, so that a value being typed is not sent back to the browser.
+    Assigned only where it differs, so that a value being typed is not sent back to the browser;
+    and where the labels of its options are others than before: the browser holds the label that
+    was chosen, and would go on showing it where the same number now stands for another token.
     """
-    if just_turned() or key not in st.session_state or st.session_state[key] != value:
+    made_of, own = f"{key}.labels", hash(tuple(labels))
+    if (
+        just_turned()
+        or key not in st.session_state
+        or st.session_state[key] != value
+        or st.session_state.get(made_of, own) != own
+    ):
         st.session_state[key] = value
+    if labels:
+        st.session_state[made_of] = own
     return key
 
 
-def changer(name: str, key: str) -> Callable[[], None]:
+def make_callback(name: str, key: str) -> Callable[[], None]:
     """A callback that puts the widget's value into the selection."""
 
     def on_change() -> None:

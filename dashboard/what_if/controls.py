@@ -61,7 +61,7 @@ class _Here:
 
     def key(self, seen: list[int], help: str) -> int:
         """A picker of one key out of those seen; at first the heaviest of the row."""
-        names = text_place.labels(self.head.key_tokens)
+        names = text_place.number_labels(self.head.key_tokens)
         chosen = self.experiment.key
         if chosen is not None and chosen not in seen:
             refuse("key", None, "it is no token that can be chosen here")
@@ -73,15 +73,15 @@ class _Here:
             format_func=names.__getitem__,
             help=help,
             width=190,
-            **widget("key", chosen),
+            **widget("key", chosen, [names[key] for key in seen]),
         )
 
     def of(self, key: int) -> str:
-        return text_place.named(self.head.key_tokens, key)
+        return text_place.name_token(self.head.key_tokens, key)
 
     @property
     def reader(self) -> str:
-        return text_place.named(self.head.query_tokens, self.row)
+        return text_place.name_token(self.head.query_tokens, self.row)
 
     @property
     def seen(self) -> list[int]:
@@ -124,7 +124,7 @@ def controls(
     """The pickers, and what they ask for; None where the row leaves nothing to change."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=250):
-            text_place.reading_from(selection, capture)
+            text_place.draw_query_picker(selection, capture)
         change = pick(
             "Change",
             "change",

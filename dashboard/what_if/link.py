@@ -1,5 +1,6 @@
 """The experiment of this session, in its own part of the address."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -15,9 +16,9 @@ _link = PageLink(
 current, ignored, refuse, publish = _link.current, _link.ignored, _link.refuse, _link.publish
 
 
-def widget(name: str, value: Any) -> dict[str, Any]:
+def widget(name: str, value: Any, labels: Sequence[str] = ()) -> dict[str, Any]:
     """What a widget needs to show a choice and to change it: key and callback."""
-    key = state.show(f"if_{name}", value)
+    key = state.set_widget(f"if_{name}", value, labels)
 
     def on_change() -> None:
         chosen = st.session_state[key]

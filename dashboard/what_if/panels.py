@@ -1,36 +1,42 @@
 """The pictures of a what-if: row, output and contributions, before and after on one scale."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
+from attnviz.charts.paired_bars import BEFORE
+from attnviz.charts.palettes import SOLID
+from attnviz.experiments.before_after import compare_contributions, compare_rows
+from attnviz.experiments.output_tokens import compare_outputs, has_output
 from attnviz.heads.contributions import MEASURES
 from dashboard.session import backend
-from dashboard.session.outcome import NOTHING_OUT, SHOWN, Outcome, distinct, predicted, puts_out
+from dashboard.session.outcome import NOTHING_OUT, Outcome, name_predictions
+from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
 from dashboard.what_if import maps_before_after
-from dashboard.what_if import scripts as scripts
 from dashboard.what_if.experiment import MEASURES as OFFERED
 from dashboard.what_if.experiment import Experiment
 from dashboard.what_if.link import refuse, widget
 from dashboard.widgets import text_place
-from dashboard.widgets.figure import figure
+from dashboard.widgets.figure import draw_bars
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
     from attnviz.heads.head import Head
 
+PAIR = {"Before": "before", "After": "after"}
+"""Columns of a table, and their names in its picture."""
+
 
 def summary(words: str, outcome: Outcome, capture: "Capture", selection: SettledSelection) -> None:
     """What was done, and how far the output moved."""
     st.text(words)
-    if not puts_out(capture):
+    if not has_output(capture):
         st.text(NOTHING_OUT)
         st.text(began(outcome, capture, selection))
         return
     with st.container(horizontal=True, gap="large"):
-        if outcome.tokens:
+        if "After" in outcome.output:
             st.metric(
                 "Total variation",
                 f"{outcome.total_variation:.4f}",
@@ -69,18 +75,18 @@ def draw(
 ) -> None:
     """The four pictures: row and output beside each other, contributions, and the maps."""
     query, after = selection.query, outcome.head(selection)
-    rows = before, after, query
-    if len(before.allowed) > backend.MAX_TOKENS:  # no more is worked out than the row that is read
-        rows = before.rows(query, query + 1), after.rows(query, query + 1), 0
+    pair = before, after
+    if len(before.allowed) > backend.MAX_TOKENS:  # no more is worked out than the selected query
+        pair = before.rows(query, query + 1), after.rows(query, query + 1)
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=480):
             st.header("The row", anchor=False)
-            row(outcome, *rows)
+            draw_row(outcome, *pair, query)
         with st.container(width=330):
             st.header("The output", anchor=False)
-            output(outcome, capture, selection)
+            draw_output(outcome, capture)
     st.header("What each key adds", anchor=False)
-    contributions(outcome, *rows, experiment.contribution)
+    draw_contributions(outcome, *pair, query, experiment.contribution)
     st.header("The whole head", anchor=False)
     maps_before_after.draw(before, after, outcome.change, selection, experiment.maps)
 
@@ -94,30 +100,30 @@ def began(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> 
     )
 
 
-def row(outcome: Outcome, before: "Head", after: "Head", at: int) -> None:
+def draw_row(outcome: Outcome, before: "Head", after: "Head", query: int) -> None:
     """The weights of one row of two heads, before and after."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
-    seen = np.flatnonzero(before.allowed[at])
-    labels = text_place.labels(before.key_tokens)
-    names = [labels[key] for key in seen]
-    pair = {"before": before.weights[at, seen], "after": after.weights[at, seen]}
-    if not names:
+    table = compare_rows(before, after, query)
+    if table.empty:
         st.text("This row attends to nothing, before and after.")
         return
-    chart = paired_bars(
-        names, pair, title="weight, share of the row", colours=[BEFORE, SOLID["weight"]]
+    draw_bars(
+        "if_row",
+        table,
+        _describe_row(before, after, query - before.first),
+        title="weight, share of the row",
+        colours=[BEFORE, SOLID["weight"]],
+        series=PAIR,
+        change=outcome.change,
+        script=write_call(compare_rows, _heads(before), query=query),
     )
-    table = pd.DataFrame({"Key": names, "Before": pair["before"], "After": pair["after"]})
-    table["Difference"] = table["After"] - table["Before"]
-    alt, script = _row_alt(before, after, at), scripts.row(before.first + at)
-    figure("if_row", chart, alt, table, change=outcome.change, script=script)
 
 
-def _row_alt(before: "Head", after: "Head", at: int) -> str:
+def _heads(head: "Head") -> str:
+    """The head before and after, as a script has them."""
+    return f"run.baseline.head({head.layer}, {head.head}, {head.stack!r}), head"
+
+
+def _describe_row(before: "Head", after: "Head", at: int) -> str:
     change = after.weights[at] - before.weights[at]
     if not change.any():
         return "Weights of the row before and after: nothing changed."
@@ -128,59 +134,40 @@ def _row_alt(before: "Head", after: "Head", at: int) -> str:
     }
     return (
         "Weights of the row before and after: the most is lost at "
-        f"{text_place.named(before.key_tokens, lost)}, {ends[lost]}, and won at "
-        f"{text_place.named(before.key_tokens, won)}, {ends[won]}."
+        f"{text_place.name_token(before.key_tokens, lost)}, {ends[lost]}, and won at "
+        f"{text_place.name_token(before.key_tokens, won)}, {ends[won]}."
     )
 
 
-def output(outcome: Outcome, capture: "Capture", selection: SettledSelection) -> None:
+def draw_output(outcome: Outcome, capture: "Capture") -> None:
     """The likeliest tokens, or the change of each token's last state."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
-    if outcome.tokens:
-        names = distinct([token.label for token, *_ in outcome.tokens])
-        pair = {
-            "before": np.array([p for _, p, _ in outcome.tokens]),
-            "after": np.array([q for _, _, q in outcome.tokens]),
-        }
-        chart = paired_bars(
-            names, pair, title="probability", colours=[BEFORE, SOLID["contribution"]], lying=True
-        )
-        best = int(pair["after"].argmax())
+    table, script = outcome.output, write_call(compare_outputs, "model, run")
+    if "After" in table:
+        best = table.loc[table["After"].argmax()]
         alt = (
-            f"Likeliest {predicted(capture)} before and after. Before: {names[0]} with "
-            f"{pair['before'][0]:.3f}. After: {names[best]} with {pair['after'][best]:.3f}."
+            f"Likeliest {name_predictions(capture)} before and after. Before: "
+            f"{table['Token'][0]} with {table['Before'][0]:.3f}. After: {best['Token']} with "
+            f"{best['After']:.3f}."
         )
-        table = pd.DataFrame({"Token": names, "Before": pair["before"], "After": pair["after"]})
-        table["Difference"] = table["After"] - table["Before"]
-        script = scripts.tokens(SHOWN)
-        figure("if_output", chart, alt, table, change=outcome.change, script=script)
-        return
-    tokens = capture.query_tokens("decoder" if "decoder" in capture.stacks else None)
-    names, change = text_place.labels(tokens), outcome.state_change
-    if not len(change) or not change.max() > 0:
-        st.text("No last hidden state changed." if puts_out(capture) else NOTHING_OUT)
-        return
-    chart = paired_bars(
-        names, {"change": change}, title="1 - cosine of the state", colours=[SOLID["contribution"]]
-    )
-    most = int(change.argmax())
-    alt = f"Change of each token's last hidden state: most at {names[most]}, {change[most]:.4f}."
-    table = pd.DataFrame({"Token": names, "1 - cosine": change})
-    script = scripts.STATES
-    figure("if_output", chart, alt, table, change=outcome.change, script=script)
+        looks: dict[str, Any] = {"title": "probability", "lying": True, "series": PAIR}
+        looks["colours"] = [BEFORE, SOLID["contribution"]]
+    else:
+        change = table["1 - cosine"]
+        if not (change > 0).any():
+            st.text("No last hidden state changed." if has_output(capture) else NOTHING_OUT)
+            return
+        most = change.argmax()
+        alt = "Change of each token's last hidden state: most at "
+        alt += f"{table['Token'][most]}, {change[most]:.4f}."
+        looks = {"title": "1 - cosine of the state", "series": {"1 - cosine": "change"}}
+        looks["colours"] = [SOLID["contribution"]]
+    draw_bars("if_output", table, alt, **looks, change=outcome.change, script=script)
 
 
-def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, measure: str) -> None:
+def draw_contributions(
+    outcome: Outcome, before: "Head", after: "Head", query: int, measure: str
+) -> None:
     """What each key adds to the row, before and after, by a measure of the reader's choice."""
-    import pandas as pd
-
-    from attnviz.charts.paired_bars import BEFORE, paired_bars
-    from attnviz.charts.palettes import SOLID
-
     if after.instead is not None:
         st.text(
             "What the head puts out was replaced as a whole, so it comes from no key: there are "
@@ -200,23 +187,19 @@ def contributions(outcome: Outcome, before: "Head", after: "Head", at: int, meas
         width=220,
         **widget("contribution", measure),
     )
-    numbers = [head.contribution_matrix(measure)[at] for head in (before, after)]
-    seen = np.flatnonzero(before.allowed[at] & np.isfinite(numbers[0]))
-    labels = text_place.labels(before.key_tokens)
-    names = [labels[key] for key in seen]
-    pair = {"before": numbers[0][seen], "after": numbers[1][seen]}
-    if not names:
+    table = compare_contributions(before, after, query, measure)
+    if table.empty:
         st.text("This head gives no such numbers for this row.")
         return
-    chart = paired_bars(
-        names, pair, title=MEASURES[measure].unit, colours=[BEFORE, SOLID["contribution"]]
-    )
-    table = pd.DataFrame({"Key": names, "Before": pair["before"], "After": pair["after"]})
-    table["Difference"] = table["After"] - table["Before"]
-    moved = np.abs(np.nan_to_num(pair["after"]) - pair["before"])
-    alt = (
+    moved = (table["After"].fillna(0.0) - table["Before"]).abs()
+    draw_bars(
+        "if_contributions",
+        table,
         f"{MEASURES[measure].title} of each key before and after: the largest change is "
-        f"{moved.max():.3g}, at {names[int(moved.argmax())]}."
+        f"{moved.max():.3g}, at {table['Key'][moved.argmax()]}.",
+        title=MEASURES[measure].unit,
+        colours=[BEFORE, SOLID["contribution"]],
+        series=PAIR,
+        change=outcome.change,
+        script=write_call(compare_contributions, _heads(before), query=query, measure=measure),
     )
-    script = scripts.contributions(before.first + at, measure)
-    figure("if_contributions", chart, alt, table, change=outcome.change, script=script)

@@ -1,17 +1,20 @@
 """Which head matters here: every head of the model taken away in turn, at one token."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from attnviz.charts import grid
+from attnviz.experiments.changed_rows import measure_changes
+from attnviz.experiments.every_head import sweep_heads
+from attnviz.experiments.output_tokens import find_output_row, has_output
 from dashboard.server.turns import silent
 from dashboard.session import backend, page_capture, slow_results, state
-from dashboard.session.outcome import NOTHING_OUT, moved, place_of_output, puts_out
+from dashboard.session.outcome import NOTHING_OUT
+from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
-from dashboard.what_if import scripts as scripts
 from dashboard.what_if.controls import pick
 from dashboard.what_if.experiment import HOWS, Experiment
 from dashboard.widgets import figure, text_place
@@ -27,11 +30,11 @@ _BEST = 12  # heads offered by name
 
 def sweep(experiment: Experiment, selection: SettledSelection, capture: "Capture") -> None:
     """The question, its cost, and, once it was asked, the answer."""
-    if not puts_out(capture):
+    if not has_output(capture):
         st.text(NOTHING_OUT)
         return
-    ask = page_capture.ask_of(selection)
-    at = place_of_output(capture, selection)
+    ask = page_capture.make_ask(selection)
+    stack, at = selection.stack, find_output_row(capture, selection.stack, selection.query)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         how = pick(
             "In a head's place",
@@ -43,97 +46,56 @@ def sweep(experiment: Experiment, selection: SettledSelection, capture: "Capture
             width=250,
         )
     st.text(
-        f"Takes away each of the {len(_heads(capture, selection))} heads in turn, at "
-        f"{text_place.named(capture.query_tokens(selection.stack), at)}, and measures how far the "
+        f"Takes away each of the {_count_heads(capture, stack)} heads in turn, at "
+        f"{text_place.name_token(capture.query_tokens(stack), at)}, and measures how far the "
         "output moves."
     )
-    name = ("sweep", how, selection.stack, at)
-    found = slow_results.result(
+    name = ("sweep", how, stack, at)
+    found = slow_results.show_result(
         "sweep",
         ask,
         name,
-        lambda model, cap, tell: measure(model, cap, selection, how, at, tell),
-        cost=lambda: _cost(ask, selection, how, at),
+        lambda model, cap, step: sweep_heads(model, cap, stack, at, how=how, progress=step),
+        cost=lambda: _cost(ask, stack, how, at),
         label="Measure every head",
     )
     if found is not None:
-        _draw(found, selection, capture, scripts.sweep(selection.stack, how, at))
+        script = write_call(sweep_heads, "model, capture", stack=stack, query=at, how=how)
+        _draw(found, selection, capture, script)
 
 
-def _heads(capture: "Capture", selection: SettledSelection) -> list[tuple[int, int]]:
-    stack = selection.stack
-    return [(la, h) for la in capture.layers(stack) for h in range(capture.heads(la, stack))]
+def _count_heads(capture: "Capture", stack: str) -> int:
+    return sum(capture.heads(layer, stack) for layer in capture.layers(stack))
 
 
-def _gone(selection: SettledSelection, layer: int, how: str, at: int, heads: range) -> "list[Any]":
-    from attnviz.interventions import Ablate
-
-    return [[Ablate(layer, h, selection.stack, how=how, queries=(at,))] for h in heads]
-
-
-def _cost(ask: backend.Ask, selection: SettledSelection, how: str, at: int) -> float:
+def _cost(ask: backend.Ask, stack: str, how: str, at: int) -> float:
     """Seconds for all heads, from one timed layer in the middle of the model."""
 
     def timed(model: "LoadedModel", capture: "Capture") -> float:
-        from attnviz.interventions import effects
+        from attnviz.interventions import Ablate
 
-        layers = capture.layers(selection.stack)
+        layers = capture.layers(stack)
         layer = layers[len(layers) // 2]
-        heads = range(capture.heads(layer, selection.stack))
+        heads = range(capture.heads(layer, stack))
+        gone = [[Ablate(layer, head, stack, how=how, queries=(at,))] for head in heads]
         started = time.perf_counter()
-        effects(model, capture, _gone(selection, layer, how, at, heads))
+        measure_changes(model, capture, gone, at)
         spent = time.perf_counter() - started
-        return spent * len(_heads(capture, selection)) / len(heads)
+        return spent * _count_heads(capture, stack) / len(heads)
 
-    return backend.experiment(ask, ("sweep cost", how, selection.stack, at), timed, silent)
-
-
-def measure(
-    model: "LoadedModel",
-    capture: "Capture",
-    selection: SettledSelection,
-    how: str,
-    at: int,
-    tell: Callable[[int, int], None],
-) -> "pd.DataFrame":
-    """A row a head: layer, head, how far the output moves without it."""
-    import pandas as pd
-
-    from attnviz.interventions import effects
-
-    rows: list[dict[str, float]] = []
-    total = len(_heads(capture, selection))
-    for layer in capture.layers(selection.stack):
-        heads = range(capture.heads(layer, selection.stack))
-
-        def progress(some: int, _: int, done: int = len(rows)) -> None:
-            tell(done + some, total)
-
-        outputs = effects(
-            model,
-            capture,
-            _gone(selection, layer, how, at, heads),
-            progress=progress,
-        )
-        rows += [
-            {"Layer": layer, "Head": head, "Change": moved(capture, output, at)}
-            for head, output in zip(heads, outputs, strict=True)
-        ]
-    return pd.DataFrame(rows)
+    return backend.get_experiment(ask, ("sweep cost", how, stack, at), timed, silent)
 
 
 def _draw(
-    found: "pd.DataFrame", selection: SettledSelection, capture: "Capture", script: str
+    ranked: "pd.DataFrame", selection: SettledSelection, capture: "Capture", script: str
 ) -> None:
-    from attnviz.charts import grid
     from attnviz.faithfulness.agreement import has_logits
 
     unit = "Total variation, 0 to 1" if has_logits(capture) else "1 - cosine of the state, 0 to 2"
-    values = np.full((found["Layer"].max() + 1, found["Head"].max() + 1), np.nan, np.float32)
-    values[found["Layer"], found["Head"]] = found["Change"]
-    ranked = found.sort_values("Change", ascending=False, kind="stable").reset_index(drop=True)
+    values = np.full((ranked["Layer"].max() + 1, ranked["Head"].max() + 1), np.nan, np.float32)
+    values[ranked["Layer"], ranked["Head"]] = ranked["Change"]
     own = ranked[(ranked["Layer"] == selection.layer) & (ranked["Head"] == selection.head)].index
-    best, median = ranked.iloc[0], float(found["Change"].median())
+    best, median = ranked.iloc[0], float(ranked["Change"].median())
     finding = (
         f"Layer {best['Layer']:.0f}, head {best['Head']:.0f} moves the output most, by "
         f"{best['Change']:.4f}; half of the heads move it by less than {median:.4f}."
@@ -180,7 +142,7 @@ def _draw(
                 column_config={"Change": st.column_config.NumberColumn(format="%.6f", help=unit)},
                 alt=f"Every head with its change, the largest first. {finding}",
             )
-            figure.export("sweep", finding, chart, ranked, script=script)
+            figure.draw_figure_export("sweep", finding, chart, ranked, script=script)
 
 
 def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
@@ -188,16 +150,18 @@ def _open(ranked: "pd.DataFrame", selection: SettledSelection) -> None:
     places = [(int(row["Layer"]), int(row["Head"])) for _, row in ranked[:_BEST].iterrows()]
     changes = dict(zip(places, ranked["Change"][:_BEST], strict=True))
     own = (selection.layer, selection.head)
-    key = state.show("sweep_open", own if own in places else None)
+    names = {at: f"layer {at[0]}, head {at[1]}: {change:.4f}" for at, change in changes.items()}
+    key = state.set_widget("sweep_open", own if own in places else None, list(names.values()))
 
     def go() -> None:
-        layer, head = st.session_state[key]
-        state.change(layer=layer, head=head)
+        if st.session_state[key] in places:
+            layer, head = st.session_state[key]
+            state.change(layer=layer, head=head)
 
     st.selectbox(
         "Open one of the strongest",
         places,
-        format_func=lambda at: f"layer {at[0]}, head {at[1]}: {changes[at]:.4f}",
+        format_func=names.__getitem__,
         key=key,
         on_change=go,
         placeholder="Choose a head",

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.server.turns import silent
 from dashboard.session import backend
+from dashboard.session.outcome import make_outcome
 from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import place_of
 
@@ -17,10 +18,9 @@ def what_if(
 ) -> "View":
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
-    from dashboard.session.outcome import made
 
-    before = backend.capture(ask, silent)
-    found = made(ask, change, selection)
+    before = backend.get_capture(ask, silent)
+    found = make_outcome(ask, change, selection)
     return head_view(
         found.after,
         **place_of(selection),

@@ -9,7 +9,7 @@ from dashboard.session import state
 from dashboard.session.selection import Selection
 
 
-def pick(
+def draw_picker(
     name: str,
     label: str,
     options: Sequence[Any],
@@ -22,19 +22,19 @@ def pick(
 ) -> None:
     """A list to choose the field `name` from; the first of it where it lacks what is chosen."""
     value = getattr(selection, name)
-    key = state.show(key, value if value in options else options[0])
+    key = state.set_widget(key, value if value in options else options[0])
     st.selectbox(
         label,
         options,
         format_func=words,
         key=key,
         help=help,
-        on_change=state.changer(name, key),
+        on_change=state.make_callback(name, key),
         width=width,
     )
 
 
-def switch(
+def draw_switch(
     name: str,
     label: str,
     options: Mapping[str, str],
@@ -44,7 +44,7 @@ def switch(
     help: str | None = None,
 ) -> None:
     """A switch between a few values, given with their words, of the field `name`."""
-    key = state.show(key, getattr(selection, name))
+    key = state.set_widget(key, getattr(selection, name))
     st.segmented_control(
         label,
         list(options),
@@ -52,5 +52,5 @@ def switch(
         key=key,
         required=True,
         help=help,
-        on_change=state.changer(name, key),
+        on_change=state.make_callback(name, key),
     )

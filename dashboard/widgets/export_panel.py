@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dashboard.session import backend, notices, state
-from dashboard.session.selection import travels
+from dashboard.session.selection import fits_address
 
 if TYPE_CHECKING:
     from attnviz.export import View
@@ -22,7 +22,7 @@ _GROUPS = (
 )
 
 
-def draw(
+def draw_export(
     key: str,
     make: "Callable[..., View]",
     chosen: Chosen,
@@ -85,7 +85,7 @@ def _files(key: str, title: str, kinds: list[str], again: "Callable[[], View]", 
 def _link() -> None:
     st.text("Link to this page as it stands")
     st.code(address(), language=None, wrap_lines=True)
-    if not travels(state.current()):
+    if not fits_address(state.current_selection()):
         st.text("The text is too long for an address and is not part of it; files have it.")
 
 
@@ -113,6 +113,6 @@ def _contents(again: "Callable[[], View]", kind: str, reader: str | None) -> byt
 def address() -> str:
     """The full address of the page as it stands, every choice named."""
     names = {name: st.query_params[name] for name in st.query_params}
-    query = urlencode(names | state.written())
+    query = urlencode(names | state.write_in_full())
     base = (st.context.url or "").split("?")[0].rstrip("/") + "/"
     return base + (f"?{query}" if query else "")

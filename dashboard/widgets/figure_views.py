@@ -24,7 +24,7 @@ def place_of(selection: SettledSelection) -> dict[str, Any]:
     }
 
 
-def figure(
+def view_figure(
     ask: backend.Ask,
     selection: SettledSelection,
     name: str,
@@ -44,8 +44,8 @@ def figure(
     from attnviz.export.provenance import of_capture
     from attnviz.export.script import of_capture as script_of
 
-    more = [of_capture(backend.capture(a, silent)) | {"place": place_of(s)} for a, s in others]
-    capture = backend.capture(ask, silent)
+    more = [of_capture(backend.get_capture(a, silent)) | {"place": place_of(s)} for a, s in others]
+    capture = backend.get_capture(ask, silent)
     changes = [] if change is None else [as_data(change)]
     about: dict[str, Any] = {
         "place": {"kind": "table", "figure": name, **place_of(selection)},
@@ -66,14 +66,14 @@ def figure(
     )
 
 
-def grid(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
+def view_grid(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "View":
     """All heads by the measure of the sidebar's grid, which looks at some rows of a long text."""
     from attnviz import charts
     from attnviz.export import heads_view
 
-    capture = backend.capture(ask, silent)
+    capture = backend.get_capture(ask, silent)
     stack, name = selection.stack, selection.grid
-    found, about = all_heads.shares(ask, stack), HEAD_MEASURES[name]
+    found, about = all_heads.measure_shares(ask, stack), HEAD_MEASURES[name]
 
     def chart() -> Any:
         return charts.grid(

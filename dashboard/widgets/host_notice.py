@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard.session import backend
 
 
-def limits() -> None:
+def draw_limits() -> None:
     """What this server takes, in one quiet line; nothing on a machine of one's own."""
     host = backend.HOST
     if not host.hosted:

@@ -12,7 +12,7 @@ from dashboard.session.chart_picks import chart_key, on_pick
 from dashboard.session.selection import LONGEST_TARGET, STACKS, Selection, SettledSelection, Shape
 from dashboard.widgets import export_panel, figure, figure_views, host_notice
 from dashboard.widgets.example_texts import EXAMPLES
-from dashboard.widgets.stepper import stepper
+from dashboard.widgets.stepper import draw_stepper
 
 if TYPE_CHECKING:
     pass
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 OTHER = "another"
 
 
-def model_and_text(selection: Selection) -> None:
+def draw_model_and_text(selection: Selection) -> None:
     """The controls that need no model; drawn first."""
     with st.sidebar:
         _model(selection)
         _text(selection)
-        host_notice.limits()
+        host_notice.draw_limits()
 
 
-def place(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> None:
+def draw_head_controls(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> None:
     """The controls that walk through a model's heads, and, unless told otherwise, their grid."""
     stack, layer = selection.stack, selection.layer
     with st.sidebar:
         if selection.plain or _typed_marks(capture):
             st.toggle(
                 "Typed marks as text",
-                key=state.show("pick_plain", selection.plain),
-                on_change=state.changer("plain", "pick_plain"),
+                key=state.set_widget("pick_plain", selection.plain),
+                on_change=state.make_callback("plain", "pick_plain"),
                 help="The text holds a mark of the tokenizer's own, such as the one for its end. "
                 "Off, that is one special token; on, it is the letters it is written with.",
             )
@@ -47,12 +47,12 @@ def place(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> 
                 "Stack",
                 capture.stacks,
                 format_func=STACKS.__getitem__,
-                key=state.show("pick_stack", stack),
-                on_change=state.changer("stack", "pick_stack"),
+                key=state.set_widget("pick_stack", stack),
+                on_change=state.make_callback("stack", "pick_stack"),
                 help="Which attention is shown: of the encoder, of the decoder, or from the "
                 "decoder's tokens to the encoder's.",
             )
-        stepper(
+        draw_stepper(
             "layer",
             "layer",
             capture.layers(stack),
@@ -61,7 +61,7 @@ def place(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> 
             label=str,
             help="Counted from 0, as the model counts them.",
         )
-        stepper(
+        draw_stepper(
             "head",
             "head",
             range(capture.heads(layer, stack)),
@@ -74,17 +74,17 @@ def place(selection: SettledSelection, capture: Shape, *, grid: bool = True) -> 
             _grid(selection)
 
 
-def models(*more: str) -> list[str]:
+def list_models(*more: str) -> list[str]:
     """The models to choose from, some more of them named; OTHER where any may be typed."""
     options = list(dict.fromkeys((*CATALOG, *backend.HOST.listed, *more)))
     return [*options, OTHER] if backend.HOST.takes_any else options
 
 
 def _model(selection: Selection) -> None:
-    options = models(selection.model)
-    key = state.show("pick_model", selection.model)
+    options = list_models(selection.model)
+    key = state.set_widget("pick_model", selection.model)
     if st.session_state.get("other_open"):
-        key = state.show("pick_model", OTHER)
+        key = state.set_widget("pick_model", OTHER)
     st.selectbox(
         "Model",
         options,
@@ -101,7 +101,11 @@ def _about(name: str) -> str:
     if name not in CATALOG:
         return "Which model reads the text."
     entry = CATALOG[name]
-    size = f" {page_capture.cost(name)} to fetch, once." if page_capture.cost(name) else ""
+    size = (
+        f" {page_capture.describe_cost(name)} to fetch, once."
+        if page_capture.describe_cost(name)
+        else ""
+    )
     return f"{entry.summary} {entry.layers} layers of {entry.heads} heads, {entry.licence}.{size}"
 
 
@@ -162,8 +166,8 @@ def _text(selection: Selection) -> None:
         )
         st.toggle(
             "Special tokens",
-            key=state.show("pick_special", selection.special),
-            on_change=state.changer("special", "pick_special"),
+            key=state.set_widget("pick_special", selection.special),
+            on_change=state.make_callback("special", "pick_special"),
             help="Let the tokenizer add its own marks, such as [CLS], where it has any.",
         )
 
@@ -178,7 +182,7 @@ def _target(selection: Selection) -> None:
     with st.form("target_form", border=False):
         st.text_area(
             "Target",
-            key=state.show("target_box", selection.target),
+            key=state.set_widget("target_box", selection.target),
             height=68,
             placeholder="Empty: the model writes it",
             help="What the decoder reads, after its start token. Left empty, the model writes "
@@ -214,19 +218,21 @@ def _take_example() -> None:
 def _grid(selection: SettledSelection) -> None:
     from attnviz import charts
 
-    key = state.show("pick_grid", selection.grid)
+    key = state.set_widget("pick_grid", selection.grid)
     st.selectbox(
         "All heads, coloured by",
         SHARES,
         format_func=lambda name: HEAD_MEASURES[name].title,
         key=key,
-        on_change=state.changer("grid", key),
+        on_change=state.make_callback("grid", key),
         help=f"{HEAD_MEASURES[selection.grid].definition} Of a long text, 64 rows are looked at.",
     )
     measure = HEAD_MEASURES[selection.grid]
-    values = all_heads.grid(page_capture.ask_of(selection), selection.grid, selection.stack)
+    values = all_heads.measure_grid(
+        page_capture.make_ask(selection), selection.grid, selection.stack
+    )
     chart = chart_key("grid", "pick_head", layer=selection.layer, head=selection.head)
-    figure.draw(
+    figure.draw_chart(
         charts.grid(
             values,
             layer=selection.layer,
@@ -241,9 +247,9 @@ def _grid(selection: SettledSelection) -> None:
         alt=f"All heads, one cell each, layers down and heads across, coloured by "
         f"{measure.title.lower()}. Shown now: layer {selection.layer}, head {selection.head}.",
     )
-    export_panel.draw("grid", figure_views.grid, _shown)
+    export_panel.draw_export("grid", figure_views.view_grid, _shown)
 
 
 def _shown() -> tuple[backend.Ask, SettledSelection]:
-    selection = state.drawn()
-    return page_capture.ask_of(selection), selection
+    selection = state.drawn_selection()
+    return page_capture.make_ask(selection), selection

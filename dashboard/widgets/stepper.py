@@ -10,7 +10,7 @@ from dashboard.session import state
 _PATHS = {"Previous": "M15 5l-7 7 7 7", "Next": "M9 5l7 7-7 7"}
 
 
-def stepper(
+def draw_stepper(
     name: str,
     noun: str,
     options: Sequence[int],
@@ -25,7 +25,7 @@ def stepper(
     The options are shown as data, so a label may hold a token's text.
     """
     place = options.index(value)
-    key = state.show(f"pick_{name}", value)
+    key = state.set_widget(f"pick_{name}", value, [label(option) for option in options])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall", wrap=False):
         st.selectbox(
             title,
@@ -33,12 +33,12 @@ def stepper(
             format_func=label,
             key=key,
             help=help,
-            on_change=state.changer(name, key),
+            on_change=state.make_callback(name, key),
         )
-        arrows(name, noun, place, len(options), lambda by: state.step(name, options, by))
+        draw_arrows(name, noun, place, len(options), lambda by: state.step(name, options, by))
 
 
-def arrows(name: str, noun: str, place: int, count: int, go: Callable[[int], None]) -> None:
+def draw_arrows(name: str, noun: str, place: int, count: int, go: Callable[[int], None]) -> None:
     """Buttons for a step back and a step on from a place among so many; `go` is the callback, and
     takes -1 or 1."""
     for way, by, end in (("Previous", -1, 0), ("Next", 1, count - 1)):

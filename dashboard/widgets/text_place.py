@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from attnviz.models.catalog import CATALOG
+from attnviz.tokens.token import number_labels
 from dashboard.session import state
 from dashboard.session.selection import SettledSelection, Shape
-from dashboard.widgets.stepper import stepper
+from dashboard.widgets.stepper import draw_stepper
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -18,32 +19,27 @@ if TYPE_CHECKING:
 Option = TypeVar("Option")
 
 
-def model_name(selection: SettledSelection) -> str:
+def name_model(selection: SettledSelection) -> str:
     """A model's name, as text."""
     entry = CATALOG.get(selection.model)
     return entry.title if entry else selection.model
 
 
-def where(selection: SettledSelection, capture: Shape) -> str:
+def describe_place(selection: SettledSelection, capture: Shape) -> str:
     """Model, stack, layer and head in one line, as text."""
     stack = "" if len(capture.stacks) == 1 else f", {selection.stack}"
-    return f"{model_name(selection)}{stack}, layer {selection.layer}, head {selection.head}"
+    return f"{name_model(selection)}{stack}, layer {selection.layer}, head {selection.head}"
 
 
-def labels(tokens: "Sequence[Token]") -> list[str]:
-    """Position and label of each token: different from one another, for pickers and axes."""
-    return [f"{place} {token.label}" for place, token in enumerate(tokens)]
-
-
-def named(tokens: "Sequence[Token]", place: int) -> str:
+def name_token(tokens: "Sequence[Token]", place: int) -> str:
     """A token in a sentence, as text."""
     return f'"{tokens[place].label}" ({place})'
 
 
-def reading_from(selection: SettledSelection, capture: "Capture") -> None:
+def draw_query_picker(selection: SettledSelection, capture: "Capture") -> None:
     """The picker of the row that is read."""
-    names = labels(capture.query_tokens(selection.stack))
-    stepper(
+    names = number_labels(capture.query_tokens(selection.stack))
+    draw_stepper(
         "query",
         "token",
         range(len(names)),
@@ -54,7 +50,7 @@ def reading_from(selection: SettledSelection, capture: "Capture") -> None:
     )
 
 
-def choose(
+def draw_choice(
     label: str,
     options: Sequence[Option],
     key: str,
@@ -66,20 +62,20 @@ def choose(
 ) -> Option:
     """A picker that is at its default wherever its choice is no longer there. Options are shown
     as data."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = default
+    chosen = st.session_state.get(key)
+    value = chosen if chosen in options else default
     return st.selectbox(
         label,
         options,
         format_func=words,
-        key=key,
+        key=state.set_widget(key, value, [words(option) for option in options]),
         help=help,
         width=width,
         on_change=state.touch,
     )
 
 
-def facts(selection: SettledSelection, capture: "Capture") -> str:
+def list_facts(selection: SettledSelection, capture: "Capture") -> str:
     """Tokens, dtype, scale and the like, in one line of fixed words and numbers."""
     block = capture.block(selection.layer, selection.stack)
     queries = len(capture.query_tokens(selection.stack))

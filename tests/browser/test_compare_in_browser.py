@@ -25,7 +25,7 @@ def visit(visit: Visit) -> Visit:
 
 
 def band(page: Page, letter: str, row: int) -> Any:
-    return page.locator(f"{MAIN} .bands_{letter}_marks path").nth(row)
+    return page.locator(f"{MAIN} .{letter}_bands_marks path").nth(row)
 
 
 def sentence(page: Page, letter: str) -> Any:

@@ -246,3 +246,21 @@ def test_axe_finds_nothing_serious(visit, wait_idle, dark):
         for node in rule["nodes"]
     ]
     assert serious == []
+
+
+def test_a_row_number_that_stands_for_another_token_is_shown_and_goes_on(visit, wait_idle):
+    """The browser holds the label of an option that was chosen: it outlived its token, and the
+    next click brought it back as a row that there is not."""
+    page = visit(query="6", text="red fox ran home red fox")
+    assert shown_row(page).endswith("fox")
+    box = page.locator("[data-testid=stSidebar] textarea").first
+    box.fill("red fox ran home red cat")
+    box.press("Control+Enter")
+    expect(page.locator(".st-key-pick_query input")).to_have_value(re.compile("cat$"))
+    wait_idle(page)
+    before = address(page)["head"]
+    page.get_by_role("button", name="Next head").click()
+    expect(page).not_to_have_url(re.compile(rf"[?&]head={before}(&|$)"))
+    wait_idle(page)
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    assert shown_row(page) == f"{address(page)['query']}  \u2423cat"

@@ -59,7 +59,7 @@ class Read:
             if isinstance(value, str) and value.startswith("sequence("):
                 self.params[name] = list(range(*json.loads(f"[{value[9:-1]}]")))
         for name, value in self.params.items():
-            if value in ("key_labels", "key_special", "key_positions"):  # sent once for both
+            if "query_" in name and value == name.replace("query_", "key_"):  # sent once for both
                 self.params[name] = self.params[value]
         self.units = list(_units(self.spec))
 

@@ -1,9 +1,9 @@
-"""Pairs of bars, small maps, points and spreads: every number drawn is a number given."""
+"""Pairs of bars, points and spreads: every number drawn is a number given."""
 
 import numpy as np
 import pytest
 
-from attnviz.charts import heat, paired_bars, scatter, spread
+from attnviz.charts import paired_bars, scatter, spread
 
 
 def rows(chart, layer=None):
@@ -27,41 +27,8 @@ def test_bars_hold_every_number_and_leave_out_what_is_undefined():
 def test_of_many_bars_the_largest_are_drawn_in_text_order():
     values = np.arange(100, dtype=float)
     values[3] = -200
-    places = paired_bars.drawn({"a": values})
+    places = paired_bars.find_drawn({"a": values})
     assert places.tolist() == [3, *range(100 - paired_bars.MOST + 1, 100)]
-
-
-def test_a_small_map_has_a_cell_for_each_number_shown_and_none_for_the_rest():
-    values = np.array([[1.0, 9.0], [0.25, 0.75]])
-    chart = heat.heat(
-        values,
-        np.tri(2) > 0,
-        colours="weight",
-        low=0,
-        high=1,
-        title="",
-        queries=["0 a", "1 b"],
-        keys=["0 a", "1 b"],
-    )
-    found = {(row["of"], row["to"]): row["number"] for row in rows(chart, 0)}
-    assert found == {("0 a", "0 a"): 1.0, ("1 b", "0 a"): 0.25, ("1 b", "1 b"): 0.75}
-
-
-def test_a_large_map_is_one_picture():
-    size = 50
-    names = [str(i) for i in range(size)]
-    chart = heat.heat(
-        np.eye(size),
-        np.ones((size, size), bool),
-        colours="weight",
-        low=0,
-        high=1,
-        title="",
-        queries=names,
-        keys=names,
-    )
-    assert [len(rows(chart, layer)) for layer in (0, 1)] == [1, 1]
-    assert chart.to_dict()["layer"][1]["encoding"]["url"]["value"].startswith("data:image/png")
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -70,7 +37,7 @@ def test_points_that_a_logarithm_cannot_show_are_left_out_and_counted(log):
     chart = scatter.scatter(list("abcd"), x, y, x_title="x", y_title="y", log=log)
     labels = [row["label"] for row in rows(chart, 0)]
     assert labels == (["a"] if log else ["a", "b", "d"])
-    assert scatter.drawn(x, y, log=log).sum() == len(labels)
+    assert scatter.find_drawn(x, y, log=log).sum() == len(labels)
 
 
 def test_a_spread_counts_every_trial_once_and_draws_the_lines_it_can():

@@ -38,7 +38,7 @@ def test_the_reasons_of_a_mask_have_hatches_of_their_own():
 
 def test_only_masked_cells_are_hatched():
     head = causal(random_scores(3))
-    hatch = pixels(Read(charts.pair(head, query=0)).params["hatch"])[..., 3]
+    hatch = pixels(Read(charts.pair(head, query=0)).params["score_hatch"])[..., 3]
     side = len(hatch) // 3
     for row, key in np.ndindex(3, 3):
         cell = hatch[row * side : (row + 1) * side, key * side : (key + 1) * side]
@@ -48,7 +48,7 @@ def test_only_masked_cells_are_hatched():
 def test_a_row_that_attends_to_nothing_looks_like_no_other():
     allowed = np.array([[0, 0, 0], [1, 1, 0], [1, 1, 1]], bool)
     read = Read(charts.pair(head_of(random_scores(3), allowed=allowed), query=1))
-    hatch = pixels(read.params["hatch"])[..., 3] > 0
+    hatch = pixels(read.params["score_hatch"])[..., 3] > 0
     side = len(hatch) // 3
     nothing, partly = hatch[:side], hatch[side : 2 * side]
     assert 0 < nothing.mean() < 0.05 < partly[:, 2 * side :].mean()

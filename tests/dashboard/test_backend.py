@@ -34,11 +34,11 @@ def test_one_run_serves_all_heads_and_all_readers(gpt2, monkeypatch):
     run = backend.run_model
     monkeypatch.setattr(backend, "run_model", lambda m, ask: runs.append(ask) or run(m, ask))
     ask = Ask("m", "the cat")
-    first = backend.head(ask, "decoder", 0, 0)
-    second = backend.head(ask, "decoder", 2, 3)
+    first = backend.get_head(ask, "decoder", 0, 0)
+    second = backend.get_head(ask, "decoder", 2, 3)
     assert len(runs) == 1 and (first.scores != second.scores).any()
-    backend.head(Ask("m", "the dog"), "decoder", 0, 0)
-    backend.head(Ask("m", "the cat", special=False), "decoder", 0, 0)
+    backend.get_head(Ask("m", "the dog"), "decoder", 0, 0)
+    backend.get_head(Ask("m", "the cat", special=False), "decoder", 0, 0)
     assert len(runs) == 3
 
 
@@ -47,11 +47,11 @@ def test_a_cut_text_fits_and_is_as_long_as_may_be(gpt2, text):
     ask = Ask("m", text, cut_to=backend.MAX_TOKENS)
     kept = backend.cut_text(gpt2, ask)
     assert text.startswith(kept)
-    capture = backend.capture(ask, quiet)
+    capture = backend.get_capture(ask, quiet)
     count = len(capture.key_tokens())
     whole = len(gpt2.tokenizer(text)["input_ids"])
     assert 12 < count <= 16  # a character of several tokens goes as a whole
-    assert backend.left_out(ask) == whole - count
+    assert backend.count_left_out(ask) == whole - count
 
 
 def test_special_tokens_have_their_place_within_the_limit():
@@ -66,15 +66,15 @@ def test_special_tokens_have_their_place_within_the_limit():
 
 def test_a_text_within_the_limit_is_not_cut(gpt2):
     ask = Ask("m", "the cat", cut_to=backend.MAX_TOKENS)
-    backend.capture(ask, quiet)
-    assert backend.cut_text(gpt2, ask) == "the cat" and backend.left_out(ask) == 0
+    backend.get_capture(ask, quiet)
+    assert backend.cut_text(gpt2, ask) == "the cat" and backend.count_left_out(ask) == 0
 
 
 def test_too_many_tokens_says_how_many_and_runs_nothing(gpt2, monkeypatch):
     """huggingface/transformers#2446, #5611: an index error that names nothing."""
     monkeypatch.setattr(backend, "run_model", None)
     with pytest.raises(backend.TooManyTokens, match="20 tokens, and 16") as caught:
-        backend.capture(Ask("m", "x" * 20), quiet)
+        backend.get_capture(Ask("m", "x" * 20), quiet)
     assert (caught.value.count, caught.value.limit) == (20, 16)
 
 
@@ -86,8 +86,8 @@ def test_a_real_capture_and_its_model_are_free_after_release(monkeypatch):
     backend.store.clear()
     monkeypatch.setattr(backend, "load_model", load)
     ask = Ask("m", "the cat sat")
-    grid = all_heads.grid(ask, "focus", "decoder")
-    capture = backend.capture(ask, quiet)
+    grid = all_heads.measure_grid(ask, "focus", "decoder")
+    capture = backend.get_capture(ask, quiet)
     model = backend.store().model("m", quiet)
     assert backend.store().nbytes == capture.nbytes + grid.nbytes > grid.nbytes > 0
     gone = [weakref.ref(capture), weakref.ref(model), weakref.ref(model.hf)]

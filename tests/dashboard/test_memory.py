@@ -7,7 +7,7 @@ import pytest
 
 from attnviz.errors import TooLarge
 from dashboard.server import memory
-from dashboard.server.value_size import nbytes
+from dashboard.server.value_size import count_bytes
 from tests.readers import reads_proc
 
 MB = 1_000_000
@@ -27,7 +27,7 @@ KB = 1024
 
 
 def test_without_a_container_the_machine_is_the_limit(tmp_path):
-    now = memory.read(root=books(tmp_path, BASE))
+    now = memory.read_memory(root=books(tmp_path, BASE))
     assert (now.used, now.limit) == (600_000 * KB, 16_000_000 * KB)
     assert now.free == 9_000_000 * KB  # no more than the machine has left
 
@@ -47,7 +47,7 @@ VERSION_1 = {
 
 @pytest.mark.parametrize("version", [VERSION_1, VERSION_2])
 def test_the_lowest_limit_of_a_container_counts_and_what_its_others_use(tmp_path, version):
-    now = memory.read(root=books(tmp_path, BASE | version))
+    now = memory.read_memory(root=books(tmp_path, BASE | version))
     assert now.limit == 1_500 * MB
     assert now.used == 700 * MB + 200_000 * KB and now.files == 200_000 * KB
     assert now.free == 1_500 * MB - now.used - 75 * MB
@@ -55,39 +55,39 @@ def test_the_lowest_limit_of_a_container_counts_and_what_its_others_use(tmp_path
 
 def test_a_group_without_a_limit_is_none(tmp_path):
     unlimited = VERSION_1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}
-    assert memory.read(root=books(tmp_path, BASE | unlimited)).limit == 16_000_000 * KB
+    assert memory.read_memory(root=books(tmp_path, BASE | unlimited)).limit == 16_000_000 * KB
 
 
 def test_a_limit_known_from_elsewhere_counts_where_it_is_lower(tmp_path):
     root = books(tmp_path, BASE | VERSION_2)
-    assert memory.read(1_000 * MB, root).limit == 1_000 * MB
-    assert memory.read(2_700 * MB, root).limit == 1_500 * MB
-    assert memory.read(100 * MB, root).free < 0
+    assert memory.read_memory(1_000 * MB, root).limit == 1_000 * MB
+    assert memory.read_memory(2_700 * MB, root).limit == 1_500 * MB
+    assert memory.read_memory(100 * MB, root).free < 0
 
 
 def test_a_system_without_such_books_says_nothing(tmp_path):
-    assert memory.read(root=tmp_path) is None
+    assert memory.read_memory(root=tmp_path) is None
 
 
 @reads_proc
 def test_this_process_is_read_and_its_arrays_are_seen(tmp_path):
-    assert memory.read() is not None
+    assert memory.read_memory() is not None
     # Without its container: others of it take and free memory meanwhile.
     (tmp_path / "proc/self").mkdir(parents=True)
     for name in ("proc/self/status", "proc/meminfo"):
         (tmp_path / name).symlink_to(f"/{name}")
-    before = memory.read(root=tmp_path)
+    before = memory.read_memory(root=tmp_path)
     held = np.ones(200 * MB // 8)
-    assert 190 * MB < memory.read(root=tmp_path).used - before.used < 260 * MB
-    assert held.nbytes == nbytes(held)
+    assert 190 * MB < memory.read_memory(root=tmp_path).used - before.used < 260 * MB
+    assert held.nbytes == count_bytes(held)
 
 
 def test_a_refusal_gives_its_numbers_and_what_just_fits_is_none():
     now = memory.Memory(used=845 * MB, limit=900 * MB, free=10 * MB, files=245 * MB)
-    memory.check("for this run", 255 * MB, now)
-    memory.check("for this run", 256 * MB, now, freed=MB)
+    memory.check_fits("for this run", 255 * MB, now)
+    memory.check_fits("for this run", 256 * MB, now, freed=MB)
     with pytest.raises(TooLarge) as refused:
-        memory.check("for this run", 256 * MB, now)
+        memory.check_fits("for this run", 256 * MB, now)
     error = refused.value
     assert "256 MB" in error.why and "900 MB" in error.why and "255 MB" in error.why and error.todo
 
@@ -97,5 +97,5 @@ def test_a_refusal_gives_its_numbers_and_what_just_fits_is_none():
 
 def test_arrays_are_counted_once_wherever_they_are():
     base = np.zeros(1000)
-    assert nbytes({"a": [base, base], "b": (base[:10], base[5:])}) == base.nbytes
-    assert nbytes(["text", 1, 2.0, None, True]) == 0
+    assert count_bytes({"a": [base, base], "b": (base[:10], base[5:])}) == base.nbytes
+    assert count_bytes(["text", 1, 2.0, None, True]) == 0

@@ -9,7 +9,7 @@ from attnviz.heads.head import Head
 from attnviz.heads.row_frame import frame_contributions as table
 from attnviz.tokens import Token
 from dashboard.explore import heading
-from dashboard.explore.words import adds_up
+from dashboard.explore.words import describe_sum
 from dashboard.session.selection import Selection
 from dashboard.widgets import text_place
 
@@ -61,8 +61,8 @@ def test_columns_out_of_reach_are_left_out():
 
 
 def test_the_check_is_a_number_where_there_is_one():
-    assert float(adds_up(head()).rsplit(" ", 1)[1].rstrip(".")) < 1e-6
-    assert "out of reach" in adds_up(head(w_o=None))
+    assert float(describe_sum(head()).rsplit(" ", 1)[1].rstrip(".")) < 1e-6
+    assert "out of reach" in describe_sum(head(w_o=None))
 
 
 def test_the_facts_of_a_head_name_its_key_value_head_cap_and_window():
@@ -73,7 +73,7 @@ def test_the_facts_of_a_head_name_its_key_value_head_cap_and_window():
         key_tokens=lambda stack: tokens(4),
         receipt=SimpleNamespace(dtype="bfloat16", attention="eager"),
     )
-    facts = text_place.facts(Selection(layer=0, head=5, stack="cross"), capture)
+    facts = text_place.list_facts(Selection(layer=0, head=5, stack="cross"), capture)
     for part in ("3 x 4 tokens", "bfloat16", "scale 0.125", "reads number 1", "capped at 50"):
         assert part in facts
     assert "window of 4 tokens" in facts and "eager attention" in facts

@@ -13,10 +13,10 @@ from attnviz.models.catalog import CATALOG
 from dashboard.session import selection as module
 from dashboard.session.selection import (
     Selection,
-    fit,
+    default_selection,
+    fits_address,
     read_selection,
-    start,
-    travels,
+    settle_selection,
     write_selection,
 )
 
@@ -160,7 +160,7 @@ def test_spaces_around_a_model_name_are_dropped():
 
 
 def test_a_link_names_its_place_even_where_that_is_the_default():
-    chosen = start("planted-circuit")
+    chosen = default_selection("planted-circuit")
     fitted = replace(chosen, stack="decoder", layer=1, head=0, query=8)
     assert write_selection(chosen, fitted) == {
         "model": "planted-circuit",
@@ -173,32 +173,32 @@ def test_a_link_names_its_place_even_where_that_is_the_default():
 
 def test_a_text_too_long_for_an_address_stays_out_of_it():
     short, long = Selection(text="語" * 600), Selection(text="語" * 700)
-    assert travels(short) and "text" in write_selection(short)
+    assert fits_address(short) and "text" in write_selection(short)
     assert (
-        not travels(long)
+        not fits_address(long)
         and "text" not in write_selection(long)
         and "model" in write_selection(long)
     )
 
 
 def test_open_choices_are_settled_by_the_models_own_defaults():
-    fitted, ignored = fit(start("planted-circuit"), Shape())
+    fitted, ignored = settle_selection(default_selection("planted-circuit"), Shape())
     assert (fitted.stack, fitted.layer, fitted.head, fitted.query) == ("decoder", 1, 0, 4)
     assert not ignored
-    fitted, _ = fit(Selection(model="owner/other"), Shape())
+    fitted, _ = settle_selection(Selection(model="owner/other"), Shape())
     assert (fitted.layer, fitted.head) == (1, 0)
 
 
 def test_the_row_that_opens_is_the_last_token_of_the_text_itself():
-    fitted, _ = fit(Selection(model="owner/other", stack="encoder"), Shape())
+    fitted, _ = settle_selection(Selection(model="owner/other", stack="encoder"), Shape())
     assert fitted.query == 2  # position 3 is the tokenizer's own mark
 
 
 def test_stacks_of_different_size_settle_each_choice_by_itself():
     """huggingface/transformers#16232, jessevig/bertviz#67: two stacks need not be alike."""
     chosen = Selection(model="owner/other", stack="encoder", layer=1, head=3)
-    assert fit(chosen, Shape())[0].head == 3
-    fitted, ignored = fit(replace(chosen, stack="decoder"), Shape())
+    assert settle_selection(chosen, Shape())[0].head == 3
+    fitted, ignored = settle_selection(replace(chosen, stack="decoder"), Shape())
     assert (fitted.layer, fitted.head) == (1, 0)
     assert names(ignored) == ["head"]
 
@@ -215,7 +215,9 @@ def test_stacks_of_different_size_settle_each_choice_by_itself():
     ],
 )
 def test_what_the_capture_does_not_have_falls_back_and_is_named(field, value):
-    fitted, ignored = fit(replace(Selection(model="owner/other"), **{field: value}), Shape())
+    fitted, ignored = settle_selection(
+        replace(Selection(model="owner/other"), **{field: value}), Shape()
+    )
     assert names(ignored) == [field]
     assert getattr(fitted, field) != value
 
@@ -229,6 +231,6 @@ def test_the_last_layer_of_twelve_is_eleven():
         def layers(self, stack=None):
             return list(range(12))
 
-    assert fit(parse("layer=11")[0], Twelve())[0].layer == 11
-    _, ignored = fit(parse("layer=12")[0], Twelve())
+    assert settle_selection(parse("layer=11")[0], Twelve())[0].layer == 11
+    _, ignored = settle_selection(parse("layer=12")[0], Twelve())
     assert "layers 0 to 11" in ignored[0].why

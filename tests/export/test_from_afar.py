@@ -9,6 +9,7 @@ from attnviz.detectors import head_grid
 from attnviz.errors import BadInput
 from attnviz.heads.overview import overview
 from attnviz.interventions import Temper
+from tests.export.test_round_trip import reopened
 
 LONG = ("red fox ran home " * 100).strip()
 WHATIFS = [Temper(1, 0, temperature=3.0)]
@@ -35,10 +36,10 @@ def run(script):
 
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "json", "html"])
 @pytest.mark.parametrize("name", ["overview", "row", "heads"])
-def test_it_comes_back_and_is_made_again_in_every_bit(name, kind, long):
+def test_it_comes_back_and_is_made_again_in_every_bit(name, kind, long, tmp_path):
     view = views(long)[name]
-    saved = export.from_bytes(view.data(kind), kind)
-    assert set(saved.arrays) == set(view.arrays) and saved.again().identical
+    saved, _ = reopened(view, kind, tmp_path)
+    assert saved.again().identical
 
 
 @pytest.mark.parametrize("name", ["overview", "row", "heads"])

@@ -1,5 +1,6 @@
 """Pictures and pages of a view: what is drawn, and that nothing in a text can become more."""
 
+import base64
 import io
 import re
 import subprocess
@@ -64,7 +65,9 @@ def test_the_cells_of_the_svg_are_shapes_of_the_same_colours(marked):
     """Scaled-up pictures are blurred outside browsers, and forbidden by strict policies."""
     import vl_convert
 
-    before = still_pictures.drawn(still_pictures.specification(marked), ["svg"])["svg"]
+    before = still_pictures.draw_specification(still_pictures.make_specification(marked), ["svg"])[
+        "svg"
+    ]
     after = with_paths(before)
     assert after.count("<image") < before.count("<image") and "<image" in after  # the hatch stays
     rasters = [
@@ -91,11 +94,24 @@ def test_the_png_is_a_picture_of_this_head():
     assert colours > 50
 
 
+def test_the_texts_of_the_png_leave_its_pixels_as_they_were_drawn(marked):
+    drawn = still_pictures.draw_specification(still_pictures.make_specification(marked), ["png"])
+    before = Image.open(io.BytesIO(base64.b64decode(drawn["png"])))
+    after = Image.open(io.BytesIO(marked.data("png")))
+    assert (before.mode, before.size, before.info["dpi"]) == (
+        after.mode,
+        after.size,
+        after.info["dpi"],
+    )
+    assert np.array_equal(np.asarray(before), np.asarray(after))
+    assert (after.text["Title"], after.text["Description"]) == (marked.title, marked.finding)
+
+
 def test_the_picture_does_not_depend_on_a_window():
     model = attnviz.load("planted-circuit")
     view = export.head_view(attnviz.capture(model, "red fox"), layer=0, head=0)
-    assert "windowSize" in str(still_pictures.specification(view, still=False))
-    assert "windowSize" not in str(still_pictures.specification(view))
+    assert "windowSize" in str(still_pictures.make_specification(view, still=False))
+    assert "windowSize" not in str(still_pictures.make_specification(view))
 
 
 def test_the_page_is_whole_and_asks_for_nothing(marked):
@@ -155,7 +171,7 @@ def test_without_the_drawing_package_the_numbers_are_named(monkeypatch, marked):
 
 def test_a_drawing_that_fails_says_so(monkeypatch, marked):
     with pytest.raises(attnviz.AttnvizError, match="could not be drawn"):
-        still_pictures.drawn({"mark": "no such mark"}, ["svg"])
+        still_pictures.draw_specification({"mark": "no such mark"}, ["svg"])
 
     def forever(*args, **options):
         raise subprocess.TimeoutExpired("draw", options["timeout"])
@@ -178,7 +194,7 @@ def test_nothing_is_fetched_while_drawing():
         "encoding": {"x": {"field": "a", "type": "quantitative"}},
     }
     with pytest.raises(attnviz.AttnvizError, match="could not be drawn"):
-        still_pictures.drawn(away, ["svg"])
+        still_pictures.draw_specification(away, ["svg"])
 
 
 def test_names_of_files_are_safe(marked):

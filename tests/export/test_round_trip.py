@@ -1,19 +1,26 @@
 """A view in a file: every number comes back, and can be made again."""
 
+import contextlib
+import hashlib
+import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import attnviz
 from attnviz import export
 from attnviz.errors import BadInput, ModelRefused
-from attnviz.export import provenance, still_pictures, tables, webpage
+from attnviz.export import provenance, still_pictures, webpage
+from attnviz.export.digests import hash_array
 from attnviz.export.one_head_view import bare_view
 from attnviz.heads.head import Head
 from attnviz.interventions import Ablate, AddToScore, HideKeys, SetWeights, Temper
 from tests import tiny
+from tests.export.numbers_in_files import read_numbers
 
 DATA = ("npz", "csv", "parquet", "json", "html")
 IDS = [5, 6, 7, 8, 6, 9]
@@ -28,22 +35,25 @@ def gpt2():
     return wrapped()
 
 
-def same(saved, view):
-    assert list(saved.arrays) and set(saved.arrays) == set(view.arrays)
+def reopened(view, kind, folder):
+    """What attnviz reads of a file of a view, and its numbers: all of the view's, in every bit."""
+    path = view.save(folder / f"view.{kind}")
+    arrays = read_numbers(path.read_bytes(), kind)
+    assert arrays and set(arrays) == set(view.arrays)
     for name, array in view.arrays.items():
-        assert saved.arrays[name].dtype == array.dtype
-        assert np.array_equal(saved.arrays[name], array, equal_nan=array.dtype.kind == "f"), name
+        assert arrays[name].dtype == array.dtype
+        assert np.array_equal(arrays[name], array, equal_nan=array.dtype.kind == "f"), name
+    return export.read(path), arrays
 
 
 @pytest.mark.parametrize("kind", DATA)
 def test_every_number_comes_back_in_every_bit(kind, gpt2, tmp_path):
     view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2, stage="dot")
-    saved = export.read(view.save(tmp_path / f"head.{kind}"))
-    same(saved, view)
-    scores, head = saved.arrays["scores"], attnviz.capture(gpt2, input_ids=IDS).head(1, 2)
-    assert np.isneginf(scores[0, 1:]).all() and np.isfinite(saved.arrays["stage"]).all()
-    assert np.array_equal(saved.arrays["weights"], head.weights)
-    assert saved.arrays["mask_reason"][0].tolist() == [0, 1, 1, 1, 1, 1]
+    saved, arrays = reopened(view, kind, tmp_path)
+    scores, head = arrays["scores"], attnviz.capture(gpt2, input_ids=IDS).head(1, 2)
+    assert np.isneginf(scores[0, 1:]).all() and np.isfinite(arrays["stage"]).all()
+    assert np.array_equal(arrays["weights"], head.weights)
+    assert arrays["mask_reason"][0].tolist() == [0, 1, 1, 1, 1, 1]
     again = saved.again(gpt2)
     assert again.identical and again.same and again.words.startswith("The same in every bit")
 
@@ -53,9 +63,8 @@ def test_a_cross_view_keeps_its_two_sides_apart(kind, tmp_path):
     model = wrapped("BartForConditionalGeneration")
     capture = attnviz.capture(model, input_ids=IDS, decoder_input_ids=[2, 5, 6])
     view = export.head_view(capture, layer=2, head=1, stack="cross")
-    saved = export.read(view.save(tmp_path / f"cross.{kind}"))
-    same(saved, view)
-    assert saved.arrays["weights"].shape == (3, 6)
+    saved, arrays = reopened(view, kind, tmp_path)
+    assert arrays["weights"].shape == (3, 6)
     assert saved.provenance["axis_order"] == ["query", "key"]
     assert saved.provenance["place"]["stack"] == "cross"
     assert saved.again(model).identical
@@ -74,14 +83,13 @@ WHATIFS = [
 def test_what_ifs_are_in_the_file_and_are_done_again(kind, gpt2, tmp_path):
     run = attnviz.run(gpt2, input_ids=IDS, interventions=WHATIFS)
     view = export.head_view(run, layer=1, head=2)
-    saved = export.read(view.save(tmp_path / f"whatif.{kind}"))
-    same(saved, view)
+    saved, arrays = reopened(view, kind, tmp_path)
     kinds = [change["kind"] for change in saved.provenance["interventions"]]
     assert kinds == ["HideKeys", "Temper", "AddToScore", "SetWeights", "Ablate"]
     before = attnviz.capture(gpt2, input_ids=IDS).head(1, 2)
-    assert np.array_equal(saved.arrays["baseline_weights"], before.weights)
-    assert not np.array_equal(saved.arrays["weights"], before.weights)
-    assert set(saved.arrays["mask_reason"][2:, 1].tolist()) == {4}
+    assert np.array_equal(arrays["baseline_weights"], before.weights)
+    assert not np.array_equal(arrays["weights"], before.weights)
+    assert set(arrays["mask_reason"][2:, 1].tolist()) == {4}
     assert saved.again(gpt2).identical
 
 
@@ -99,6 +107,56 @@ def test_another_result_is_noticed(gpt2):
     hidden[3, 0] = -np.inf
     again = export.Saved({"scores": hidden}, saved.provenance).again(gpt2)
     assert not again.same and again.differences["scores"] == float("inf")
+
+
+def test_another_result_is_noticed_by_its_digest(gpt2):
+    """Of a CSV the digests are compared: they say whether, and not how far apart."""
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    about = view.provenance["arrays"]["weights"]
+    assert about["sha256"] == hash_array(view.arrays["weights"]) and about["largest"] == 1.0
+    saved = export.from_bytes(view.data("csv"), "csv")
+    for changes, least in (
+        ({"sha256": "0" * 64}, 0.0),
+        ({"sha256": "0" * 64, "largest": 0.8}, 0.25),
+        ({"sha256": "0" * 64, "largest": None}, float("inf")),
+    ):
+        saved.provenance["arrays"]["weights"] = about | changes
+        again = saved.again(gpt2)
+        assert again.digests["weights"] is False and again.digests["scores"] is True
+        assert again.differences["weights"] == pytest.approx(least)
+        assert not again.same and not again.identical
+        assert again.words.startswith("Not the same in every bit: weights. Their largest")
+        assert "an NPZ of the view would tell" in again.words
+
+
+def test_the_digest_is_of_type_shape_and_numbers():
+    array = np.array([[0.5, -2.0], [np.nan, 0.0]], np.float32)
+    known = hashlib.sha256(b"<f4 (2, 2) " + array.tobytes()).hexdigest()
+    assert hash_array(array) == hash_array(np.asfortranarray(array)) == known
+    assert hash_array(array.astype(">f4")) == known
+    changed = (
+        array[:1],
+        array.ravel(),
+        array.astype(np.float64),
+        array.T,
+        array * [[1, 1], [1, -1]],
+    )
+    assert known not in map(hash_array, changed)
+
+
+@pytest.mark.parametrize("kind", list(export.KINDS))
+def test_a_file_without_digests_still_opens(kind, gpt2):
+    """Files of before have none: their arrays are compared where they are read."""
+    view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
+    for about in view.provenance["arrays"].values():
+        del about["sha256"], about["largest"]
+    again = export.from_bytes(view.data(kind), kind).again(gpt2)
+    assert again.digests == {}
+    if kind in ("npz", "html"):
+        assert again.identical and again.words.startswith("The same in every bit, all")
+    else:
+        assert again.differences == {} and "nothing to compare" in again.words
+        assert not again.same and not again.identical  # it is not known
 
 
 def test_other_weights_are_refused_by_name(gpt2):
@@ -157,8 +215,8 @@ def test_bfloat16_is_float32_in_the_file_and_said(tmp_path):
 
     model = attnviz.wrap(tiny.hf("LlamaForCausalLM").to(torch.bfloat16), name="tiny")
     view = export.head_view(attnviz.capture(model, input_ids=list(range(3, 43))), layer=1, head=0)
-    saved = export.read(view.save(tmp_path / "half.parquet"))
-    assert saved.arrays["weights"].dtype == np.float32
+    saved, arrays = reopened(view, "parquet", tmp_path)
+    assert arrays["weights"].dtype == np.float32
     assert saved.provenance["model"]["dtype"] == "bfloat16"
     again = saved.again(model)
     assert again.same and again.tolerance == 5e-3
@@ -171,6 +229,7 @@ def test_a_picture_or_a_script_leads_back_to_its_numbers(kind, gpt2, tmp_path):
     assert saved.arrays == {} and saved.provenance == view.provenance
     again = saved.again(gpt2)
     assert np.array_equal(again.view.arrays["weights"], view.arrays["weights"])
+    assert again.identical and "by their digests" in again.words
 
 
 @pytest.mark.parametrize("kind", list(export.KINDS))
@@ -204,7 +263,7 @@ def test_half_a_file_is_refused(kind, gpt2):
     view = export.head_view(attnviz.capture(gpt2, input_ids=IDS), layer=1, head=2)
     whole = view.data(kind)
     at = whole.find(b"attnviz-npz") + 100 if kind == "html" else -40
-    with pytest.raises(BadInput, match="holds no view|is not whole"):
+    with pytest.raises(BadInput, match="holds no view"):
         export.from_bytes(whole[:at], kind)
 
 
@@ -239,8 +298,7 @@ def test_all_heads_come_back(tmp_path):
     view = export.heads_view(attnviz.capture(model, "red fox ran home red fox ran home"))
     assert "layer 1, head 0 has the most, 1 " in view.finding
     for kind in DATA:
-        saved = export.read(view.save(tmp_path / f"heads.{kind}"))
-        same(saved, view)
+        saved, _ = reopened(view, kind, tmp_path)
         assert saved.provenance["axis_order"] == ["layer", "head"]
         assert saved.again().identical
 
@@ -284,8 +342,9 @@ def test_padding_that_is_hidden_stays_hidden():
     model = wrapped("LlamaForCausalLM")
     capture = attnviz.capture(model, input_ids=[1, 1, *IDS], attention_mask=[0, 0, *[1] * 6])
     view = export.head_view(capture, layer=1, head=2)
-    saved = export.from_bytes(view.data("parquet"), "parquet")
-    assert saved.arrays["key_places"].tolist() == [2, 3, 4, 5, 6, 7]
+    data = view.data("parquet")
+    saved, arrays = export.from_bytes(data, "parquet"), read_numbers(data, "parquet")
+    assert arrays["key_places"].tolist() == [2, 3, 4, 5, 6, 7]
     assert saved.again(model).identical
 
 
@@ -322,6 +381,8 @@ def damaged(view, kind, change):
         lambda made: made | {"versions": 3},
         lambda made: made | {"interventions": "none"},
         lambda made: made | {"format": "attnviz Infinity"},
+        lambda made: made | {"arrays": {"weights": made["arrays"]["weights"] | {"largest": "x"}}},
+        lambda made: made | {"arrays": {"weights": made["arrays"]["weights"] | {"sha256": 3}}},
     ],
 )
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "json"])
@@ -349,32 +410,55 @@ def test_no_damaged_npz_raises_anything_else():
     assert refused > 20
 
 
-def test_pictures_and_tables_are_not_unpacked_without_end(monkeypatch):
+def png_with(text):
+    """A small PNG whose text is packed well."""
+    texts, out = PngInfo(), io.BytesIO()
+    texts.add_itxt("attnviz", text, zip=True)
+    Image.new("RGB", (1, 1)).save(out, "PNG", pnginfo=texts)
+    return out.getvalue()
+
+
+def test_pictures_are_not_unpacked_without_end(monkeypatch):
     one = Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0)
-    view = bare_view(one)
-    chunk = still_pictures._text_chunk(b"attnviz", "{" + " " * 10_000)
-    whole = still_pictures._text_chunk(b"attnviz", provenance.write(view.provenance))
-    assert still_pictures.read_png(b"8 bytes." + whole)["title"] == view.title
-    monkeypatch.setattr(still_pictures, "MOST_NOTE", 1_000)
-    read = []
-    monkeypatch.setattr(provenance, "read", read.append)
+    note = provenance.write(bare_view(one).provenance)
+    long = note[:-1] + " " * 3 * 2**20 + "}"  # more than Pillow unpacks by itself
+    for text in (note, long):
+        assert still_pictures.read_png_provenance(png_with(text))["title"] == bare_view(one).title
+    endless = png_with(note + " " * (provenance.MOST_READ + 1))
+    assert len(endless) < 2**20
+    monkeypatch.setattr(provenance, "read", None)
     with pytest.raises(BadInput, match="holds no view"):
-        still_pictures.read_png(b"8 bytes." + chunk)
-    assert not read
-    data = view.data("parquet")
-    for limit in ("MOST_UNPACKED", "MOST_NUMBERS"):
-        with monkeypatch.context() as patch:
-            patch.setattr(tables, limit, 4)
-            with pytest.raises(BadInput, match="holds no view"):
-                export.from_bytes(data, "parquet")
-    assert not read
+        still_pictures.read_png_provenance(endless)
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "csv", "json", "parquet", "npz", "html", "py"])
+def test_no_more_of_a_note_is_read_than_a_view_has(kind, monkeypatch):
+    model = attnviz.load("planted-circuit")
+    view = export.head_view(attnviz.capture(model, "red fox"), 1, 0)
+    data = view.data(kind)
+    assert export.from_bytes(data, kind).provenance["title"] == view.title
+    monkeypatch.setattr(provenance, "MOST_READ", 1_000)
+    with pytest.raises(BadInput, match="holds no view"):
+        export.from_bytes(data, kind)
+
+
+def test_no_damaged_picture_or_table_raises_anything_else():
+    model = attnviz.load("planted-circuit")
+    view = export.head_view(attnviz.capture(model, "red fox"), 1, 0)
+    for kind in ("png", "parquet", "csv", "json"):
+        data = view.data(kind)
+        for at in [*range(0, 3_000, 37), *range(len(data) - 6_000, len(data), 13)]:
+            broken = bytearray(data)
+            broken[at % len(data)] ^= 0xFF
+            with contextlib.suppress(BadInput):
+                export.from_bytes(bytes(broken), kind)
 
 
 def test_only_maps_say_that_rows_are_queries():
     words = "Rows are queries"
     one = bare_view(Head(q=[[0], [2]], k=[[1], [0]], v=[[1], [3]], scaling=1.0))
-    assert words in "".join(webpage._below(one))
-    assert words not in "".join(webpage._below(export.matrix_view(np.eye(2))))
+    assert words in "".join(webpage._write_below(one))
+    assert words not in "".join(webpage._write_below(export.matrix_view(np.eye(2))))
 
 
 def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch):
@@ -388,7 +472,7 @@ def test_what_goes_wrong_in_the_run_is_not_blamed_on_the_file(gpt2, monkeypatch)
     def fails(*args):
         raise KeyError("a fault of the run")
 
-    monkeypatch.setattr(rerun, "_captured", fails)
+    monkeypatch.setattr(rerun, "_run_again", fails)
     with pytest.raises(KeyError, match="a fault of the run"):
         saved.again(gpt2)
 

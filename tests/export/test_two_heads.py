@@ -12,7 +12,7 @@ from attnviz.export.provenance import of_capture
 from attnviz.heads.comparison import difference, quantity
 from attnviz.interventions import Temper
 from tests import tiny
-from tests.export.test_round_trip import DATA, same, wrapped
+from tests.export.test_round_trip import DATA, reopened, wrapped
 
 TEXT, OTHER = "red fox ran home red fox ran", "red fox ran home"
 
@@ -33,14 +33,13 @@ def view_of(model, texts, places, **options):
 @pytest.mark.parametrize("kind", DATA)
 def test_both_sides_and_their_difference_come_back(kind, of, planted, tmp_path):
     view, a, b = view_of(planted, (TEXT, TEXT), ((1, 0), (0, 1)), of=of)
-    saved = export.read(view.save(tmp_path / f"two.{kind}"))
-    same(saved, view)
-    assert saved.arrays["a"] == pytest.approx(quantity(a, of).astype(np.float32))
+    saved, arrays = reopened(view, kind, tmp_path)
+    assert arrays["a"] == pytest.approx(quantity(a, of).astype(np.float32))
     found = difference(a, b, of)
-    shown = saved.arrays["difference"][found.shown]
+    shown = arrays["difference"][found.shown]
     assert shown == pytest.approx(found.values[found.shown].astype(np.float32))
-    assert np.isneginf(saved.arrays["difference"][~found.shown]).all()
-    assert saved.arrays["mask_reason"].tolist() == a.mask_reason.tolist()
+    assert np.isneginf(arrays["difference"][~found.shown]).all()
+    assert arrays["mask_reason"].tolist() == a.mask_reason.tolist()
     again = saved.again()
     assert again.identical, again.words
 
@@ -48,14 +47,13 @@ def test_both_sides_and_their_difference_come_back(kind, of, planted, tmp_path):
 @pytest.mark.parametrize("kind", DATA)
 def test_two_texts_come_back_cell_by_cell(kind, planted, tmp_path):
     view, a, b = view_of(planted, (TEXT, OTHER), ((1, 0), (1, 0)), other_query=1)
-    saved = export.read(view.save(tmp_path / f"two.{kind}"))
-    same(saved, view)
-    assert "difference" not in saved.arrays
+    saved, arrays = reopened(view, kind, tmp_path)
+    assert "difference" not in arrays
     side = np.array(saved.provenance["axes"]["cell"]["side"])
     for name, head in (("A", a), ("B", b)):
-        values = saved.arrays["value"][side == name].reshape(head.allowed.shape)
+        values = arrays["value"][side == name].reshape(head.allowed.shape)
         assert np.array_equal(values, np.where(head.allowed, head.weights, -np.inf))
-    assert saved.arrays["query"][side == "B"].max() == 4
+    assert arrays["query"][side == "B"].max() == 4
     assert saved.again().identical
 
 

@@ -39,7 +39,11 @@ def open_page(open_app: Open) -> Open:
     that link, on the planted circuit unless told otherwise; drawn without an exception."""
 
     def start(page: str, models: dict[str, Any] | None = None, **link: str | list[str]) -> AppTest:
-        app = open_app(models, **{"model": "planted-circuit"} | link).switch_page(page).run()
+        app = open_app(models, model="nobody/nothing")  # Explore asks before it loads that
+        app.query_params.clear()
+        for name, value in ({"model": "planted-circuit"} | link).items():
+            app.query_params[name] = value
+        app = app.switch_page(page).run()
         assert not app.exception
         return app
 

@@ -386,7 +386,7 @@ def test_a_text_of_bs_that_is_too_long_is_refused_with_a_way_to_cut_it(page):
 
 def test_a_row_costs_no_load_and_no_run_where_there_is_room_for_one_model(page, monkeypatch):
     """On a host, the two models of a comparison would push one another out at every click."""
-    monkeypatch.setattr(backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1"}))
+    monkeypatch.setattr(backend, "HOST", host.read_host({"ATTNVIZ_HOSTED": "1"}))
     loaded, ran = [], []
     models = two_models()
     app = page(models, model="smollm2-135m", text="the cat sat", b_model="minilm-l6")
@@ -412,7 +412,7 @@ def test_a_row_costs_no_load_and_no_run_where_there_is_room_for_one_model(page, 
 
 
 def test_what_is_kept_of_comparisons_is_bounded_with_all_the_rest(monkeypatch):
-    monkeypatch.setattr(backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1"}))
+    monkeypatch.setattr(backend, "HOST", host.read_host({"ATTNVIZ_HOSTED": "1"}))
     backend.store.clear()
     most = backend.HOST.max_capture_bytes
     for name in "abc":
@@ -424,7 +424,7 @@ def test_what_is_kept_of_comparisons_is_bounded_with_all_the_rest(monkeypatch):
 
 
 def test_a_host_offers_b_its_list_and_refuses_the_rest(page, monkeypatch):
-    monkeypatch.setattr(backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1"}))
+    monkeypatch.setattr(backend, "HOST", host.read_host({"ATTNVIZ_HOSTED": "1"}))
     app = page(b_model="evil/model")
     (notice,) = app.warning
     assert "b_model (it is not on the list of this server)" in notice.value
@@ -453,7 +453,7 @@ def test_the_comparison_waits_while_the_reader_is_on_another_page(page):
 
 def test_the_comparison_is_exported_as_it_is_shown(page, planted):
     from dashboard.compare import views
-    from dashboard.session.page_capture import ask_of
+    from dashboard.session.page_capture import make_ask
     from dashboard.session.selection import Selection
     from dashboard.widgets import figure_views
 
@@ -461,18 +461,18 @@ def test_the_comparison_is_exported_as_it_is_shown(page, planted):
     assert any(box.proto.popover.label == "Export" for box in app.get("popover"))
     a = Selection("planted-circuit", TEXT, stack="decoder", layer=1, head=0, query=3)
     b = Selection("planted-circuit", OTHER, stack="decoder", layer=1, head=1, query=2)
-    view = views.compare((ask_of(a), ask_of(b)), a, b, "weights", ("A: x", "B: y"), link="here")
+    view = views.compare((make_ask(a), make_ask(b)), a, b, "weights", ("A: x", "B: y"), link="here")
     assert view.provenance["second"]["input"]["asked"]["text"] == OTHER
     assert view.provenance["place"]["other_query"] == 2 and view.provenance["link"] == "here"
-    adds = figure_views.figure(
-        ask_of(b),
+    adds = figure_views.view_figure(
+        make_ask(b),
         b,
         "cmp_adds_B",
         "B: x",
         None,
         pd.DataFrame({"B": [1.0]}),
         None,
-        [(ask_of(a), a)],
+        [(make_ask(a), a)],
         link="",
     )
     assert adds.provenance["input"]["asked"]["text"] == OTHER

@@ -11,6 +11,7 @@ from attnviz import export
 from dashboard.misconceptions import ENTRIES
 from dashboard.session import backend
 from dashboard.widgets import export_panel
+from tests.export.numbers_in_files import read_numbers
 
 TEXT = "red fox ran home red fox ran home"
 LONG = ("red fox ran home " * 100).strip()
@@ -34,11 +35,11 @@ CHARTS = {
     "if_row_chart": "if_row",
     "if_output_chart": "if_output",
     "if_contributions_chart": "if_contributions",
-    "if_map_": "if_maps",
+    "if_maps_chart": "if_maps",
     "sweep_grid_": "sweep",
     "claim_scores_chart": "claim_scores",
     "claim_weights_chart": "claim_weights",
-    "claim_map_": "claim_two",
+    "claim_two_chart": "claim_two",
     "claim_use_chart": "claim_use",
     "claim_length_chart": "claim_length",
     "claim_share_chart": "claim_share",
@@ -49,7 +50,8 @@ CHARTS = {
     "claim_average_chart": "claim_average",
     "claim_named_chart": "claim_named",
     "claim_all_chart": "claim_all",
-    "claim_bright_": "claim_bright",
+    "claim_bright_chart": "claim_bright",
+    "claim_shifted_chart": "claim_shifted",
     "claim_mask_chart": "claim_mask",
     "claim_temperature_chart": "claim_temperature",
 }
@@ -69,7 +71,7 @@ STATES = {
     "compare, one text": ("compare", {"b_head": "1"}, None, 3),
     "compare, two texts": ("compare", {"b_text": "the cat sat", "b_head": "1"}, None, 4),
     "check a matrix": ("check_a_matrix", {}, None, 1),
-    "what if": ("what_if", {}, "sweep_start", 8),
+    "what if": ("what_if", {}, "sweep_start", 6),
     "architectures": ("architectures", {}, None, 0),
 } | {
     f"claim {key}": ("misconceptions", {"claim": key}, None, 2) for key in ENTRIES
@@ -105,14 +107,14 @@ def drawn(monkeypatch):
 
     watch("altair_chart")
     watch("vega_lite_chart")
-    plain = export_panel.draw
+    plain = export_panel.draw_export
 
     def draw(key, make, chosen, *, link=True):
         shown = chosen() if callable(chosen) else chosen
         views[key] = make(*shown, link="/?here" if link else "")
         plain(key, make, chosen, link=link)
 
-    monkeypatch.setattr(export_panel, "draw", draw)
+    monkeypatch.setattr(export_panel, "draw_export", draw)
     return charts, views
 
 
@@ -139,7 +141,7 @@ def test_every_chart_of_the_page_has_an_export(state, open_app, drawn, folder, m
     assert len(charts) == len(app.get("vega_lite_chart")) >= least
     for chart in charts:
         view = views[export_of(chart)]
-        assert view.pictured and "svg" in view.kinds, chart
+        assert view.draw_chart and "svg" in view.kinds, chart
         assert view.chart.to_dict(validate=False)
     assert views
     for key, view in views.items():
@@ -155,14 +157,13 @@ def check(key, view):
     kinds = [kind for kind in DATA if kind in view.kinds]
     assert kinds == list(DATA) or key == "architectures", key
     for kind in kinds:
-        saved = export.from_bytes(view.data(kind), kind)
-        assert set(saved.arrays) == set(view.arrays), (key, kind)
+        data = view.data(kind)
+        saved, arrays = export.from_bytes(data, kind), read_numbers(data, kind)
+        assert set(arrays) == set(view.arrays), (key, kind)
         for name, values in view.arrays.items():
-            assert np.array_equal(saved.arrays[name], values, equal_nan=values.dtype.kind == "f"), (
-                key,
-                kind,
-                name,
-            )
+            found = arrays[name]
+            equal = np.array_equal(found, values, equal_nan=values.dtype.kind == "f")
+            assert equal and found.dtype == values.dtype, (key, kind, name)
         made = saved.provenance
         assert made["versions"]["attnviz"] and (made.get("link") or "matrix" in key), key
         measured = key not in ("toy", "matrix", "other_matrix", "architectures")
@@ -170,7 +171,7 @@ def check(key, view):
 
 
 def run(key, view):
-    """The script leaves a table with every column of numbers of the view, row by row."""
+    """The script leaves the table of the view: its words, and every column of its numbers."""
     names = {}
     exec(compile(view.script, key, "exec"), names)
     columns = {name: values for name, values in view.arrays.items() if name != "row_places"}
@@ -178,6 +179,10 @@ def run(key, view):
     for name, values in columns.items():
         found = names["table"][name].to_numpy(float)
         np.testing.assert_allclose(found, values.astype(float), 1e-5, 1e-7, err_msg=f"{key} {name}")
+    shown = view.table()
+    assert list(names["table"]) == list(shown), key
+    for name in set(shown) - set(columns):
+        assert names["table"][name].astype(str).tolist() == shown[name].astype(str).tolist(), key
 
 
 def test_a_second_matrix_is_exported_too(open_app, drawn):

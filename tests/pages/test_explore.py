@@ -59,7 +59,7 @@ def test_the_default_model_opens_at_a_head_that_does_something(open_app, smollm2
         assert part in facts
     last = app.selectbox(key="pick_query")
     assert last.value == 18 and "brass" in last.options[18]
-    head = backend.head(
+    head = backend.get_head(
         backend.Ask("smollm2-135m", CATALOG["smollm2-135m"].default_text), "decoder", 17, 5
     )
     assert head.weights[18].argmax() == 6 and head.weights[18, 6] > 0.5  # "clock", after "brass"
@@ -69,7 +69,7 @@ def test_the_encoder_opens_at_a_head_that_does_something(open_app, minilm):
     app = open_app({"minilm-l6": minilm}, model="minilm-l6")
     assert app.title[0].value == "MiniLM L6, layer 2, head 9"
     place = app.selectbox(key="pick_query").value
-    head = backend.head(
+    head = backend.get_head(
         backend.Ask("minilm-l6", CATALOG["minilm-l6"].default_text), "encoder", 2, 9
     )
     best = int(head.weights[place].argmax())

@@ -9,9 +9,10 @@ import streamlit as st
 import attnviz
 from attnviz import export
 from attnviz.detectors import effect, profile, repeated
+from attnviz.experiments.invented_head import follow_keys
 from dashboard.explore import views
-from dashboard.how_it_works import views as how_it_works_views
 from dashboard.session import backend
+from tests.export.numbers_in_files import read_numbers
 
 TEXT = "red fox ran home red fox ran home"
 PLANTED = {"model": "planted-circuit"}
@@ -43,16 +44,23 @@ def addresses(app):
 
 
 def read(files, key, kind):
+    """What attnviz reads of the file, with its numbers, whatever the kind."""
     make, name = files[f"{key}_export_{kind}"]
     assert name.endswith(f".{kind}")
-    return export.from_bytes(make(), kind)
+    data = make()
+    return Read(export.from_bytes(data, kind), read_numbers(data, kind))
+
+
+class Read:
+    def __init__(self, saved, arrays):
+        self.provenance, self.again, self.arrays = saved.provenance, saved.again, arrays
 
 
 def test_nothing_is_made_before_the_panel_is_open(open_app, files, monkeypatch):
     def never(*args, **options):
         raise AssertionError("made without being asked for")
 
-    monkeypatch.setattr(views, "explore", never)
+    monkeypatch.setattr(views, "view_head", never)
     app = open_app(**PLANTED)
     assert not app.exception and not app.error and files == {}
 
@@ -217,7 +225,7 @@ def test_how_it_works_exports_the_invented_and_the_real_steps(open_app, files):
     opened(app, "real")
     saved = read(files, "real", "parquet")
     place, keys = saved.provenance["place"], saved.arrays["Key"]
-    head = backend.head(backend.Ask("planted-circuit", TEXT), "decoder", place["layer"], 0)
+    head = backend.get_head(backend.Ask("planted-circuit", TEXT), "decoder", place["layer"], 0)
     assert place["head"] == 0 and len(keys) == 3
     assert np.array_equal(saved.arrays["Weight"], head.weights[place["query"], keys])
 
@@ -233,7 +241,7 @@ def test_the_sweep_over_heads_is_exported(open_app, files):
 
 def test_the_steps_of_one_row_work_out_no_other():
     head = attnviz.capture(attnviz.load("planted-circuit"), TEXT).head(1, 0)
-    table = how_it_works_views._followed(head, 3, [0, 3, 5])
+    table = follow_keys(head, 3, [0, 3, 5])
     assert "stages" not in vars(head)  # of 8,192 tokens, all rows are 256 MB a stage
     np.testing.assert_allclose(table["Weight"], head.weights[3, [0, 3, 5]], atol=1e-6)
     assert table["Score"].isna().tolist() == [False, False, True]

@@ -15,7 +15,7 @@ from tests import tiny
 from tests.fixtures_tokenizers import byte_level_bpe
 
 LISTED = "openai-community/gpt2"
-HOST = host.read({"ATTNVIZ_HOSTED": "1"})
+HOST = host.read_host({"ATTNVIZ_HOSTED": "1"})
 
 
 def model(name="m"):
@@ -99,13 +99,13 @@ def test_typing_a_name_of_another_owner_says_so_and_stays(hosted):
 def test_a_run_that_would_not_fit_is_refused_with_its_numbers(hosted, monkeypatch):
     """Lin-jun-xiang/docGPT-langchain#2, streamlit/docs#893"""
     little = memory.Memory(used=680_000_000, limit=700_000_000, free=20_000_000)
-    monkeypatch.setattr(memory, "read", lambda said=None: little)
+    monkeypatch.setattr(memory, "read_memory", lambda said=None: little)
     ran = []
     run = backend.run_model
     monkeypatch.setattr(backend, "run_model", lambda m, ask: ran.append(ask) or run(m, ask))
     app = hosted({"smollm2-135m": model()})
     assert "of 700 MB, 20 MB are free" in words(app) and not ran and not app.exception
-    monkeypatch.setattr(memory, "read", lambda said=None: None)
+    monkeypatch.setattr(memory, "read_memory", lambda said=None: None)
     app.run()
     assert len(ran) == 1 and not app.error
 
@@ -113,10 +113,10 @@ def test_a_run_that_would_not_fit_is_refused_with_its_numbers(hosted, monkeypatc
 def test_a_model_that_would_not_fit_is_refused_before_it_is_fetched(monkeypatch):
     little = memory.Memory(used=500_000_000, limit=1_000_000_000, free=450_000_000)
     monkeypatch.setattr(backend, "HOST", HOST)
-    monkeypatch.setattr(memory, "read", lambda said=None: little)
+    monkeypatch.setattr(memory, "read_memory", lambda said=None: little)
     from attnviz.models import fetch
 
-    monkeypatch.setattr(fetch, "ensure", pytest.fail)
+    monkeypatch.setattr(fetch, "ensure_model", pytest.fail)
     backend.store.clear()
     with pytest.raises(TooLarge, match="538 MB; of 1,000 MB, 450 MB are free"):
         backend.store().model("smollm2-135m", lambda words, fraction: None)
@@ -130,7 +130,7 @@ def test_a_run_fits_where_the_model_s_file_can_make_way(monkeypatch):
     ask = backend.Ask("m", "text")
     for files, fits in ((400_000_000, True), (340_000_000, False)):
         now = replace(full, files=files)
-        monkeypatch.setattr(memory, "read", lambda said=None, now=now: now)
+        monkeypatch.setattr(memory, "read_memory", lambda said=None, now=now: now)
         if fits:
             backend._admit_run(model(), ask, 0)
         else:
@@ -145,7 +145,7 @@ def test_a_model_that_makes_way_counts_as_free(monkeypatch):
     store = backend.store()
     held = sum(p.nbytes for p in store.model("m", lambda words, fraction: None).hf.parameters())
     little = memory.Memory(used=900, limit=1_000, free=100)
-    monkeypatch.setattr(memory, "read", lambda said=None: little)
+    monkeypatch.setattr(memory, "read_memory", lambda said=None: little)
     backend._admit_model(100 + held)
     with pytest.raises(TooLarge):
         backend._admit_model(101 + held)

@@ -30,7 +30,7 @@ def hub(monkeypatch, tmp_path):
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         monkeypatch.setattr(
-            backend, "HOST", host.read({"ATTNVIZ_HOSTED": "1", "ATTNVIZ_MODELS": "lab/*"})
+            backend, "HOST", host.read_host({"ATTNVIZ_HOSTED": "1", "ATTNVIZ_MODELS": "lab/*"})
         )
         yield fake
     backend.store.clear()

@@ -338,7 +338,7 @@ def test_torch_is_not_imported_to_draw_the_page():
 import sys
 from streamlit.testing.v1 import AppTest
 from dashboard.session import page_capture
-page_capture.ready = lambda selection: None
+page_capture.show_capture = lambda selection: None
 app = AppTest.from_file({APP!r}, default_timeout=60).run()
 app.switch_page({PAGE!r}).run()
 assert app.title[0].value == "How it works" and not app.exception and not app.error

@@ -58,7 +58,7 @@ def test_a_jump_goes_to_a_large_weight(open_app):
     app = open_app(**LONG, query="10")
     app.selectbox(key="pick_cell").select_index(0).run()
     ask = backend.Ask("planted-circuit", LONG["text"])
-    cell = backend.overview(ask, "decoder", 1, 0, lambda share: None).cells[0]
+    cell = backend.get_overview(ask, "decoder", 1, 0, lambda share: None).cells[0]
     assert app.query_params["query"] == str(cell.query)
     assert app.number_input(key="pick_near").value == cell.key
     assert app.selectbox(key="pick_cell").value is None
@@ -125,7 +125,9 @@ def test_an_experiment_takes_the_beginning_and_the_row_waits_for_the_other_pages
 def test_pages_of_many_runs_take_a_shorter_beginning(low, monkeypatch):
     monkeypatch.setattr(backend, "BEGINNING", {"misconceptions": 8})
     assert "Measured on the first 8 of 41 tokens." in said(low("misconceptions", query="5"))
-    assert f"Measured on the first {SHORT} of 41 tokens." in said(low("how_it_works", query="5"))
+    app = low("how_it_works", query="5")
+    app.button(key="real_run").click().run()
+    assert f"Measured on the first {SHORT} of 41 tokens." in said(app)
 
 
 def test_a_row_chosen_on_the_beginning_is_the_row_everywhere(low):

@@ -114,20 +114,29 @@ def test_the_numbers_of_a_kind_are_the_librarys(page, planted, kind):
 
 def test_both_maps_share_one_scale_and_say_what_changed(page):
     app = page()
-    first, second = (
-        json.loads(picture(app, f"{title}: map of").spec) for title in ("Before", "After")
-    )
 
-    def ends(spec):
-        return spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    def ends():
+        """The numbers at the ends of the three colour bars."""
+        spec = json.loads(picture(app, "Maps of the").spec)
+        axes = [unit.get("encoding", {}).get("x", {}) for unit in spec["layer"]]
+        numbers = "format(datum.value,'.3~g')"
+        return [x["scale"]["domain"] for x in axes if x.get("axis", {}).get("labelExpr") == numbers]
 
-    assert ends(first) == ends(second) == [0.0, 1.0]
+    before, after, _ = ends()
+    assert before == after == [0.0, 1.0]
     assert 'home" (4), from 1.000 to 0.000' in picture(app, "Weights of the row").alt
+    assert "the largest change is +1, from" in picture(app, "Maps of the weights").alt
     app.segmented_control(key="if_maps").set_value("scores").run()
-    first, second = (
-        json.loads(picture(app, f"{title}: map of").spec) for title in ("Before", "After")
-    )
-    assert ends(first) == ends(second) and ends(first)[0] == -ends(first)[1]
+    before, after, change = ends()
+    assert before == after and change[0] == -change[1]
+
+
+def test_a_weight_that_the_change_hid_is_nothing_afterwards(page):
+    app = page()
+    app.toggle(key="if_maps_table").set_value(True).run()
+    frame = next(shown.value for shown in app.dataframe if "After" in shown.value)
+    assert (frame["After"] == 0).any() and (frame["Difference"] < 0).any()
+    assert (frame["Difference"] == frame["After"] - frame["Before"]).all()
 
 
 def test_a_change_of_the_whole_layer_and_of_every_layer(page, planted):
@@ -239,7 +248,7 @@ def test_an_encoder_without_a_mask_is_measured_by_its_states(page):
     assert not app.error, said(app)
     assert float(metric(app, "Change of this token's last state")) >= 0
     assert not [m for m in app.metric if m.label == "KL divergence"]
-    capture = backend.capture(backend.Ask("smollm2-135m", "the cat sat"), lambda *a: None)
+    capture = backend.get_capture(backend.Ask("smollm2-135m", "the cat sat"), lambda *a: None)
     app.button(key="sweep_start").click().run()
     assert len(app.dataframe[0].value) == sum(capture.heads(la) for la in capture.layers())
 

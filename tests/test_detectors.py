@@ -8,9 +8,10 @@ import attnviz
 from attnviz.capture import row_chunks
 from attnviz.capture.block import Block, Projection
 from attnviz.capture.result import Capture
-from attnviz.capture.row_chunks import Heads
-from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated
-from attnviz.detectors.row_sums import DEALS, _dealt
+from attnviz.capture.row_chunks import BlockRows
+from attnviz.detectors import HEAD_MEASURES, effect, head_grid, profile, repeated, thumbnails
+from attnviz.detectors.measures import HeadMeasure, RowNumbers
+from attnviz.detectors.row_sums import PERMUTATIONS, permute_tokens
 from attnviz.heads import head as head_module
 from attnviz.heads.softmax import weigh
 from attnviz.interventions import Ablate, HideKeys, Permute
@@ -34,6 +35,13 @@ def planted():
 @pytest.fixture(scope="module")
 def capture(planted):
     return attnviz.capture(planted, "the cat sat on the mat the cat sat on the mat")
+
+
+@pytest.fixture(scope="module")
+def sinks():
+    sizes = {"head_dim": 8, "num_key_value_heads": 2, "num_local_experts": 4}
+    model = attnviz.wrap(tiny.hf("GptOssForCausalLM", **sizes))
+    return attnviz.capture(model, input_ids=tiny.ids(12)[0])
 
 
 def by_hand(scores, words, *, causal=True, mask=None, v=None, w_o=None, special=(), padding=None):
@@ -156,6 +164,23 @@ def test_lengths_are_right_where_the_projection_leaves_directions_out():
     assert one(profile(nothing).values, "output_norm") == pytest.approx(0, abs=1e-6)
 
 
+def test_entropy_and_focus_leave_a_sink_out(sinks):
+    """Both are of what goes to tokens: a row less its sink, made a distribution again."""
+    found = profile(sinks)
+    places = list(np.ndindex(found.values["entropy"].shape))
+    assert sum(sinks.head(*place).sink.max() > 0.5 for place in places) > 3
+    for layer, head in places:
+        shown = sinks.head(layer, head)
+        entropy, focus = [], []
+        for query, row in enumerate(shown.weights.astype(float)):
+            seen = row[row > 0] / row.sum()
+            entropy.append(-(seen * np.log(seen)).sum())
+            keys = shown.allowed[query].sum()
+            focus += [1 - entropy[-1] / np.log(keys)] if keys > 1 else []
+        assert found.values["entropy"][layer, head] == pytest.approx(np.mean(entropy), abs=1e-5)
+        assert found.values["focus"][layer, head] == pytest.approx(np.mean(focus), abs=1e-5)
+
+
 # Nulls and ceilings
 
 
@@ -195,14 +220,14 @@ def test_tokens_dealt_out_anew_leave_a_habit_of_position():
     fixed = np.arange(8) == 0
     weights = weigh(np.where(np.tril(np.ones((8, 8))) > 0, scores, -np.inf).astype(np.float32))[0]
     met, total = 0, 0.0
-    for seed in range(DEALS):
-        dealt = _dealt(ids, fixed, seed)
+    for seed in range(PERMUTATIONS):
+        dealt = permute_tokens(ids, fixed, seed)
         assert dealt[0] == ids[0] and sorted(dealt) == sorted(ids)
         for i in range(8):
             keys = [j for j in range(i) if dealt[j] == dealt[i]]
             met, total = met + bool(keys), total + sum(weights[i, j] for j in keys)
     assert one(found.values, "duplicate_token") == pytest.approx(1, abs=1e-6)
-    assert one(found.dealt, "duplicate_token") == pytest.approx(total / met, abs=1e-5)
+    assert one(found.permuted, "duplicate_token") == pytest.approx(total / met, abs=1e-5)
     assert float(found.null("duplicate_token")[0, 0]) == pytest.approx(
         max(total / met, one(found.even, "duplicate_token")), abs=1e-5
     )
@@ -314,9 +339,9 @@ def test_all_heads_at_once_are_the_heads_one_by_one(hf, monkeypatch):
     capture = attnviz.capture(model, input_ids=tiny.ids(12)[0], **more)
     monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * 5)  # five rows at a time
     for block in capture.blocks:
-        heads = Heads(block)
-        for rows in row_chunks.row_pieces(block.queries, block.heads, block.keys):
-            piece = heads.piece(list(range(block.queries))[rows])
+        heads = BlockRows(block)
+        for rows in row_chunks.split_rows(block.queries, block.heads, block.keys):
+            piece = heads.chunk(list(range(block.queries))[rows])
             end = piece.weights.shape[-1]
             for number in range(block.heads):
                 head = block.head(number)
@@ -346,7 +371,7 @@ def test_a_padded_text_and_a_what_if_come_out_the_same():
     changed = attnviz.run(model, interventions=changes, baseline=plain).capture
     for capture in (padded, changed):
         for block in capture.blocks:
-            piece = Heads(block).piece([4, 6])
+            piece = BlockRows(block).chunk([4, 6])
             for number in range(block.heads):
                 head = block.head(number)
                 end = piece.weights.shape[-1]
@@ -369,7 +394,7 @@ def test_of_a_what_if_only_the_rows_that_are_asked_for_are_weighed(monkeypatch):
         return weigh(scores, *args, **options)
 
     monkeypatch.setattr(head_module, "weigh", watch)
-    piece = Heads(block).piece([4, 5, 30])
+    piece = BlockRows(block).chunk([4, 5, 30])
     assert weighed == [2, 1] * block.heads
     monkeypatch.undo()
     for number in range(block.heads):
@@ -427,6 +452,47 @@ def test_the_rows_looked_at_are_spread_over_the_text():
     assert head_grid(head, "first_token", rows=21)[0, 0] == pytest.approx(9 / 20, abs=1e-5)
 
 
+def test_a_measure_of_any_kind_is_one_entry(sinks, monkeypatch):
+    """One of a row's weights, whose baselines all layers with one mask share; and one of what a
+    row adds, whose baselines are each layer's own."""
+    about = ("Title", "Definition.", "unit", "Ceiling.", "Null.", "several")
+    largest = RowNumbers(
+        values=lambda rows: rows.chunk.weights.max(axis=-1),
+        even=lambda base, heads: base.weights.max(axis=-1),
+        ceiling=lambda base, heads: 1.0,
+    )
+    added = RowNumbers(
+        values=lambda rows: (
+            rows.base.largest(rows.heads.value_norms) - rows.heads.norms(rows.output)
+        ),
+        even=lambda base, heads: base.largest(heads.value_norms) / 2,
+        ceiling=lambda base, heads: base.largest(heads.value_norms),
+        by_layer=True,
+    )
+    monkeypatch.setitem(HEAD_MEASURES, "largest", HeadMeasure(*about, numbers=largest))
+    monkeypatch.setitem(HEAD_MEASURES, "added", HeadMeasure(*about, numbers=added, high=None))
+    monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * 5)  # five rows at a time
+    found = profile(sinks, measures=["largest", "added", "entropy"])
+    assert list(found.values) == ["entropy", "largest", "added"]
+    for place in np.ndindex(found.values["largest"].shape):
+        shown = sinks.head(*place)
+        rows = shown.allowed.sum(axis=1) > 1
+        keys = shown.allowed.sum(axis=1)[rows]
+        lengths = np.linalg.norm(shown.v @ shown.w_o, axis=1)
+        longest = np.where(shown.allowed, lengths, 0).max(axis=1)[rows]
+        own = np.linalg.norm(shown.output @ shown.w_o, axis=1)[rows]
+        expected = {
+            "largest": (shown.weights.max(axis=1)[rows], 1 / keys, np.ones(len(keys))),
+            "added": (longest - own, longest / 2, longest),
+        }
+        for name, numbers in expected.items():
+            grids = (found.values, found.even, found.ceilings)
+            for grid, number in zip(grids, numbers, strict=True):
+                assert grid[name][place] == pytest.approx(number.mean(), rel=1e-4)
+            assert found.counted[name][place] == rows.sum()
+    assert not np.isnan(found.rise("largest")).any()
+
+
 def test_progress_ends_at_its_total_and_some_measures_are_fewer(capture):
     told = []
     found = profile(
@@ -444,6 +510,23 @@ def test_the_table_has_a_row_a_head(capture):
     table = profile(capture).table()
     assert list(table.columns) == ["layer", "head", *HEAD_MEASURES]
     assert table[["layer", "head"]].to_numpy().tolist() == [list(place) for place in PLANTED]
+
+
+# Small maps
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 9])
+def test_a_pixel_is_the_largest_of_its_block_however_rows_are_taken(sinks, monkeypatch, rows):
+    """12 tokens in blocks of 4: a block's rows come in several pieces, whole, or beside others."""
+    monkeypatch.setattr(row_chunks, "CELLS", 4 * 12 * rows)
+    maps = thumbnails(sinks, pixels=3)
+    assert maps.block == 4 and maps.cells.shape == (3, 4, 3, 3)
+    for layer, head, y, x in np.ndindex(maps.cells.shape):
+        shown = sinks.head(layer, head)
+        block = np.s_[4 * y : 4 * y + 4, 4 * x : 4 * x + 4]
+        seen = shown.weights[block][shown.allowed[block]]
+        expected = seen.max() if seen.size else np.nan
+        assert maps.cells[layer, head, y, x] == pytest.approx(expected, abs=1e-3, nan_ok=True)
 
 
 # Repeated random tokens

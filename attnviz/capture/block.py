@@ -100,7 +100,7 @@ class Block:
         return tuple(names)
 
     @property
-    def looks(self) -> Hashable:
+    def mask_key(self) -> Hashable:
         """Blocks for which this is equal allow the same."""
         changes = tuple(map(id, self.interventions))
         mask = None if self.mask is None else id(self.mask)
@@ -146,7 +146,7 @@ class Block:
 
     @cached_property
     def hidden(self) -> Tensor | None:
-        """(query, key) bool: what the what-ifs hide, where a mask for all heads says it all; then
+        """(query, key) bool: keys that interventions mask, where one mask serves all heads; then
         the model's own kernel can run with that mask."""
         if not self.interventions or not all(one.hides_alike for one in self.interventions):
             return None
@@ -154,14 +154,14 @@ class Block:
         hidden = [one.hidden(*shape, self.offset) for one in self.interventions]
         return torch.from_numpy(np.any(hidden, axis=0))
 
-    def changed(self, mixed: Tensor) -> Tensor:
-        """What the block puts out with its what-ifs: (query, head, d_v), a new tensor."""
-        output = mixed.clone()
+    def apply_interventions(self, mixed: Tensor) -> Tensor:
+        """What the block puts out with its interventions: (query, head, d_v), a new tensor."""
+        output = mixed.clone()  # (query, head, d_v)
         for head in sorted({h for one in self.interventions for h in one.heads(self.heads)}):
             output[:, head] = torch.tensor(self.head(head).output).to(output)
         return output
 
-    def emptied(self, mixed: Tensor) -> Tensor:
+    def zero_empty_rows(self, mixed: Tensor) -> Tensor:
         """What a kernel put out under a mask with `hidden` in it, a new tensor: a row that has no
         key left puts out zeros, whatever the kernel makes of it."""
         assert self.hidden is not None

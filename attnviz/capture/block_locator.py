@@ -1,4 +1,4 @@
-"""Places: which stack and layer an attention module belongs to, by the model's own numbering."""
+"""Block locator: the stack and layer of an attention module, by the model's own numbering."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ STACKS = ("encoder", "decoder", "cross")
 _CROSS = re.compile(r"cross|encoder_attn|EncDecAttention|encdec", re.IGNORECASE)
 
 
-class Places:
+class BlockLocator:
     """Says (stack, layer, path) of each attention call, in the order of the calls.
 
     The layer is the number in the module's path, which is the model's own index also where some
@@ -25,7 +25,7 @@ class Places:
         self._taken: set[tuple[str, int]] = set()
         self._shared = _has_shared_layers(hf.config)
 
-    def of(self, module: nn.Module) -> tuple[str, int, str]:
+    def locate(self, module: nn.Module) -> tuple[str, int, str]:
         path = self._paths.get(id(module), type(module).__name__)
         stack = self._stack(module, path)
         layer = self._calls[stack] if self._shared else self._layer(module, path, stack)

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
-from attnviz.capture.row_chunks import runs
+from attnviz.capture.row_chunks import split_runs
 from attnviz.errors import UnsupportedModel
 from attnviz.models.architecture import WITHOUT_ATTENTION
 
@@ -61,7 +61,7 @@ def without_attention(hf: Any, recorded: Collection[int]) -> str:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Whole numbers in ascending order, as ranges: 0-3, 7."""
-    groups = runs(numbers)
+    groups = split_runs(numbers)
     return ", ".join(f"{g[0]}" if len(g) == 1 else f"{g[0]}-{g[-1]}" for g in groups if len(g))
 
 

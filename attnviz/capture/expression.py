@@ -1,16 +1,16 @@
 """Expression: how a score came about, as watched, from the product to what softmax received."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnviz.capture.recording import hidden
+from attnviz.capture.recording import is_masked
 
 BIAS = "position bias"
 CONTENT_TO_POSITION = "content to position"
 POSITION_TO_CONTENT = "position to content"
-TURNED = {CONTENT_TO_POSITION: POSITION_TO_CONTENT, POSITION_TO_CONTENT: CONTENT_TO_POSITION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Expression:
 
     def plus(self, bias: Tensor) -> "Expression":
         """With a tensor added: a bias, a mask of very low numbers, or both at once."""
-        away = hidden(bias)
+        away = is_masked(bias)
         kept = torch.where(away, 0, bias) if bool(away.any()) else bias
         return replace(
             self,
@@ -44,11 +44,11 @@ class Expression:
             masks=(*self.masks, ~away) if bool(away.any()) else self.masks,
         )
 
-    def gathered(self, result: Tensor) -> "Expression":
+    def gather(self, result: Tensor) -> "Expression":
         """A product looked up by relative position (DeBERTa): from here on a term of its own."""
         return Expression(products=(), biases=((CONTENT_TO_POSITION, result),))
 
-    def transposed(self) -> "Expression | None":
+    def transpose(self) -> "Expression | None":
         """A term of keys by queries, turned to queries by keys."""
         if self.products or self.inner or self.masks:
             return None
@@ -68,7 +68,7 @@ class Expression:
             masks=self.masks + other.masks,
         )
 
-    def masked(self, allowed: Tensor) -> "Expression":
+    def mask(self, allowed: Tensor) -> "Expression":
         return replace(self, masks=(*self.masks, allowed))
 
     def tanh(self) -> "Expression | None":
@@ -84,3 +84,27 @@ class Expression:
     def core(self) -> "Expression":
         """The product before any cap, with its whole factor."""
         return self.inner.times(self.outer) if self.inner else self
+
+
+def arrange(tensor: Tensor, names: str, wanted: str) -> Tensor:
+    """A tensor with named axes in another order; axes it lacks have size 1."""
+    missing = [name for name in wanted if name not in names]
+    tensor = tensor.reshape(*tensor.shape, *[1] * len(missing))
+    names = names + "".join(missing)
+    return tensor.permute(*(names.index(name) for name in wanted))
+
+
+def as_tensor(value: Any, like: Tensor) -> Tensor:
+    return value if isinstance(value, Tensor) else like.new_tensor(value)
+
+
+def as_number(value: Any) -> float | None:
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def is_mask_value(value: Any, dtype: torch.dtype) -> bool:
+    """Whether it is one number, and one that means "masked"."""
+    number = as_number(value)
+    return number is not None and bool(is_masked(torch.tensor(number, dtype=dtype)))

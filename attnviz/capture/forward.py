@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from attnviz.capture import strategies
 from attnviz.capture.block import numpy
+from attnviz.capture.config_fields import note_unknown
 from attnviz.capture.expected import attention_blocks, without_attention
-from attnviz.capture.inputs import Inputs, prepare
+from attnviz.capture.inputs import Inputs, prepare_inputs
 from attnviz.capture.receipt import Receipt, check
 from attnviz.capture.recording import Recording
-from attnviz.capture.refusals import by_name
+from attnviz.capture.refusals import explain_refusal
 from attnviz.capture.result import Capture
 from attnviz.errors import CaptureFailed, UnsupportedModel
 from attnviz.models.placement import input_device
@@ -21,6 +22,9 @@ from attnviz.tokens import tokens_of_ids
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
+
+
+_IDS = ("input_ids", "attention_mask", "decoder_input_ids")
 
 
 def capture(
@@ -55,73 +59,65 @@ def capture(
         UnsupportedModel: the model has no attention that can be shown exactly.
         CaptureFailed: it ran, and what was recorded did not check out.
     """
-    inputs = prepare(
-        model,
-        text,
-        text_pair=text_pair,
-        target=target,
-        input_ids=input_ids,
-        attention_mask=attention_mask,
-        decoder_input_ids=decoder_input_ids,
-        cut=cut,
-        add_special_tokens=add_special_tokens,
-        split_special_tokens=split_special_tokens,
-    )
+    asked: dict[str, Any] = {
+        "text_pair": text_pair,
+        "target": target,
+        "input_ids": input_ids,
+        "attention_mask": attention_mask,
+        "decoder_input_ids": decoder_input_ids,
+        "add_special_tokens": add_special_tokens,
+        "split_special_tokens": split_special_tokens,
+        "cut": cut,
+    }
+    inputs = prepare_inputs(model, text, **asked)
     try:
-        way, recording, output, receipt = _recorded(model, inputs)
+        strategy, recording, output, receipt = _record(model, inputs)
     except (UnsupportedModel, CaptureFailed) as failure:
-        raise by_name(model.hf, failure) from failure
+        raise explain_refusal(model.hf, failure) from failure
     blocks = [call.block for call in recording.calls]
     silent = without_attention(model.hf, {block.layer for block in blocks})
+    about_model = [note for note in (silent, note_unknown(model.hf.config)) if note]
     return Capture(
         blocks=blocks,
         tokens=inputs.tokens,
         receipt=receipt,
         info=model.info,
         padding=inputs.padding,
-        notes=(*inputs.notes, *way.notes, *([silent] if silent else [])),
+        notes=(*inputs.notes, *strategy.notes, *about_model),
         forward=inputs.forward,
-        asked={
-            name: value
-            for name, value in {
-                "text": text,
-                "text_pair": text_pair,
-                "target": target,
-                "input_ids": _plain(input_ids),
-                "attention_mask": _plain(attention_mask),
-                "decoder_input_ids": _plain(decoder_input_ids),
-                "add_special_tokens": None if add_special_tokens else False,
-                "split_special_tokens": split_special_tokens or None,
-                "cut": cut or None,
-            }.items()
-            if value is not None
-        },
+        asked=_without_defaults({"text": text, **asked}),
         **outputs_kept(model, output, inputs.forward),
     )
 
 
-def _plain(ids: Any) -> list[int] | None:
-    """The ids of one text, in whatever form they were given, as a list."""
-    return None if ids is None else torch.as_tensor(ids).flatten().tolist()
+def _without_defaults(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a capture was asked for, without what it would have been anyway; ids as lists."""
+    kept = {}
+    for name, value in asked.items():
+        if value is None or value is (name == "add_special_tokens"):
+            continue
+        plain = torch.as_tensor(value).flatten().tolist() if name in _IDS else value
+        kept[name] = plain
+    return kept
 
 
-def _recorded(
+def _record(
     model: "LoadedModel", inputs: Inputs
-) -> tuple[strategies.Way, Recording, Any, Receipt]:
-    way = strategies.choose(model.hf, model.info.kind, inputs.forward)
-    recording, output = way.record(model.hf, model.info.kind, run, inputs.forward)
+) -> tuple[strategies.RecordingStrategy, Recording, Any, Receipt]:
+    strategy = strategies.choose_strategy(model.hf, model.info.kind, inputs.forward)
+    recording, output = strategy.record(model.hf, model.info.kind, run_forward, inputs.forward)
     receipt = check(
         recording.calls,
         expected=attention_blocks(model.hf, model.info.kind),
-        method=way.method,
+        method=strategy.method,
         dtype=model.info.dtype,
-        attention=way.attention(model.hf),
+        attention=strategy.attention(model.hf),
         lengths={side: len(tokens) for side, tokens in inputs.tokens.items()},
     )
-    return way, recording, output, receipt
+    return strategy, recording, output, receipt
 
 
-def run(hf: nn.Module, forward: Mapping[str, Any], *, gradients: bool = False) -> Any:
+def run_forward(hf: nn.Module, forward: Mapping[str, Any], *, gradients: bool = False) -> Any:
     """A forward pass. Of a decoder's logits only the last are computed: all of a long text's
     would be gigabytes."""
     names = inspect.signature(hf.forward).parameters

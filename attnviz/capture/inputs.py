@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnviz.capture.model_state import borrow
+from attnviz.capture.model_state import switch_model
 from attnviz.errors import BadInput, TooLarge
 from attnviz.heads.softmax import Mask
 from attnviz.tokens import Token, tokenize, tokens_of_ids
@@ -29,7 +29,7 @@ class Inputs:
     notes: list[str] = field(default_factory=list)
 
 
-def prepare(
+def prepare_inputs(
     model: "LoadedModel",
     text: str | None,
     *,
@@ -182,7 +182,7 @@ def _add_target(
 
 def _generate(model: "LoadedModel", inputs: Inputs) -> Tensor:
     # a model made from a config is in training mode, where dropout writes another target each time
-    with torch.no_grad(), borrow(model.hf):
+    with torch.no_grad(), switch_model(model.hf):
         ids = model.hf.generate(
             **_accepted(model, inputs.forward),
             max_new_tokens=GENERATED_TARGET_TOKENS,

@@ -1,5 +1,5 @@
-"""A model on loan: what a capture must switch on a shared model, switched back when the last
-capture that needs it is done.
+"""Model state: what a capture must switch on a shared model, switched back when the last capture
+that needs it is done.
 
 Two threads may capture on one model at once, so each switched attribute is counted: the first
 holder switches it, the last one puts the old value back, and none sees it flip underway.
@@ -24,7 +24,7 @@ class _Holds:
         self._held: dict[tuple[int, str], list[Any]] = {}
 
     def value(self, thing: Any, name: str) -> Any:
-        """The value outside every loan."""
+        """The value outside every capture."""
         entry = self._held.get((id(thing), name))
         return entry[1] if entry else getattr(thing, name)
 
@@ -60,7 +60,7 @@ def _base(hf: "Module", config: Any) -> str:
 
 
 @contextmanager
-def borrow(hf: "Module", attention: str = "{own}") -> Iterator[None]:
+def switch_model(hf: "Module", attention: str = "{own}") -> Iterator[None]:
     """Put the model in evaluation mode, and on another attention implementation if named.
 
     `attention` is the name to switch to; "{own}" in it stands for the model's own choice.

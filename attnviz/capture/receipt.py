@@ -8,7 +8,7 @@ import numpy as np
 
 from attnviz.capture.block import Block, numpy
 from attnviz.capture.recording import Call
-from attnviz.capture.row_chunks import Heads
+from attnviz.capture.row_chunks import BlockRows
 from attnviz.errors import CaptureFailed, UnsupportedModel
 from attnviz.heads.softmax import Array
 
@@ -114,7 +114,7 @@ def _error(call: Call) -> tuple[float, int]:
     if call.mixed_rows is None:
         return 0.0, 0
     block = call.block
-    piece = Heads(block).piece(call.rows)
+    piece = BlockRows(block).chunk(call.rows)
     if piece.output is None:
         return float("inf"), 0
     mixed = piece.output.swapaxes(0, 1)  # (row, head, d_v)

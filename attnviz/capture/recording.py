@@ -11,8 +11,8 @@ from torch.overrides import TorchFunctionMode
 
 from attnviz.capture.arguments import Arguments
 from attnviz.capture.block import Block, Projection, numpy
-from attnviz.capture.block_locator import Places
-from attnviz.capture.projected import Projected, plain_name, projected
+from attnviz.capture.block_locator import BlockLocator
+from attnviz.capture.projected import LinearMap, find_linear_map, plain_name
 from attnviz.errors import UnsupportedModel
 from attnviz.heads.softmax import Array
 
@@ -47,17 +47,14 @@ class Recording(TorchFunctionMode):
     """
 
     def __init__(
-        self,
-        places: Places,
-        interventions: Sequence["Intervention"] = (),
-        offset: int = 0,
+        self, locator: BlockLocator, interventions: Sequence["Intervention"] = (), offset: int = 0
     ) -> None:
         """`offset` is the place of the first query in the text, where earlier ones are not run."""
         super().__init__()
         self.calls: list[Call] = []
         # hears of each call once it is complete, and says whether it is kept
         self.complete: Callable[[Call], bool] = lambda call: True
-        self._places = places
+        self._locator = locator
         self._interventions = interventions
         self._offset = offset
         self._open: Call | None = None  # the last call whose projection was not seen yet
@@ -66,21 +63,21 @@ class Recording(TorchFunctionMode):
 
     def attend(self, call: Arguments, run: Callable[[Tensor | None], Any]) -> Any:
         """Take in one call of an attention function, and give back its output: the call's own,
-        or what the what-ifs make of it. `run` runs the call with a mask."""
-        place = self._places.of(call.module)
+        or what the interventions make of it. `run` runs the call with a mask."""
+        place = self._locator.locate(call.module)
         call.refuse_unknown(place[2])
         if call.query.shape[0] != 1 or call.key.shape[0] != 1:
-            raise in_pieces(place[2])
+            raise refuse_pieces(place[2])
         block = self.block(place, call, 0)
-        block.interventions, block.offset = self._touching(place), self._offset
+        block.interventions, block.offset = self._interventions_at(place), self._offset
         if block.hidden is not None:
             output = run(call.mask_without(block.hidden[None, None]))
-            return self.opened(block, block.emptied(output[0][0]))[None], *output[1:]
+            return self.open_call(block, block.zero_empty_rows(output[0][0]))[None], *output[1:]
         output = run(call.mask)
         if block.interventions:
-            return self.opened(block, block.changed(output[0][0]))[None], *output[1:]
+            return self.open_call(block, block.apply_interventions(output[0][0]))[None], *output[1:]
         mixed = output[0][0]
-        shown = self.opened(block, mixed)
+        shown = self.open_call(block, mixed)
         return output if shown is mixed else (shown[None], *output[1:])
 
     def block(self, place: tuple[str, int, str], call: Arguments, text: int) -> Block:
@@ -109,10 +106,10 @@ class Recording(TorchFunctionMode):
             causal=call.causal,
         )
 
-    def _touching(self, place: tuple[str, int, str]) -> list["Intervention"]:
+    def _interventions_at(self, place: tuple[str, int, str]) -> list["Intervention"]:
         return [one for one in self._interventions if one.touches(*place[:2])]
 
-    def opened(self, block: Block, mixed: Tensor) -> Tensor:
+    def open_call(self, block: Block, mixed: Tensor) -> Tensor:
         """Begin to look for the projection that this block's output (query, head, d_v) goes
         into, and give back the output that is to go on."""
         self.close()
@@ -135,14 +132,14 @@ class Recording(TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if self._open is not None:
-            found = projected(func, args, kwargs, result)
+            found = find_linear_map(func, args, kwargs, result)
             if found is not None and _same(found.vectors, self._open.mixed):
                 self._project(self._open, found)
         elif self._unbiased is not None and plain_name(func) == "add":
             self._add_bias(args, result)
         return result
 
-    def _project(self, call: Call, found: Projected) -> None:
+    def _project(self, call: Call, found: LinearMap) -> None:
         call.block.projection = Projection(found.weight.detach(), found.bias)
         call.output_rows = numpy(found.output.reshape(-1, found.output.shape[-1])[call.rows])
         self._unbiased = (call, found.output) if found.bias_may_follow else None
@@ -180,12 +177,12 @@ def split_mask(mask: Tensor, keys: int) -> tuple[Tensor, Tensor | None]:
     one = mask[0, ..., :keys]
     if one.dtype == torch.bool:
         return one, None
-    allowed = ~hidden(one)
+    allowed = ~is_masked(one)
     added = torch.where(allowed, one, 0)
     return allowed, added if bool(added.any()) else None
 
 
-def hidden(numbers: Tensor) -> Tensor:
+def is_masked(numbers: Tensor) -> Tensor:
     """Where a number added to a score, or put in its place, means "masked".
 
     Models write the lowest number of the dtype, -inf, -1e9 and lower, or exactly -10000; a
@@ -204,7 +201,7 @@ def _same(vectors: Tensor, mixed: Tensor) -> bool:
     return torch.equal(vectors.reshape(-1).to(mixed.device), mixed.reshape(-1))
 
 
-def in_pieces(name: str) -> UnsupportedModel:
+def refuse_pieces(name: str) -> UnsupportedModel:
     return UnsupportedModel(
         what=f"{name} attends over several pieces of the text at once.",
         why="The pieces are not at their places in the text, so a picture of them would be wrong.",

@@ -37,7 +37,7 @@ REASONS = {
 }
 
 
-def by_name(hf: Any, failure: AttnvizError) -> AttnvizError:
+def explain_refusal(hf: Any, failure: AttnvizError) -> AttnvizError:
     """The failure of a capture, with the family's reason where it is known."""
     reason = REASONS.get(hf.config.model_type)
     if reason is None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attnviz.capture.block import Block
 from attnviz.capture.expected import ranges
 from attnviz.capture.receipt import Receipt
@@ -37,7 +39,7 @@ class Capture:
         forward: what the model was called with.
         asked: what `attnviz.capture` was asked for: the text and the options that are not at
             their defaults, or ids; a capture with them is the same again.
-        interventions: the what-ifs that it was run with, in order; none for most.
+        interventions: the interventions that it was run with, in order; none for most.
     """
 
     blocks: list[Block]
@@ -86,13 +88,16 @@ class Capture:
 
     def query_tokens(self, stack: str | None = None) -> list["Token"]:
         """The tokens of the rows of a stack's matrices."""
-        stack = self._stack(stack)
-        return self.tokens["decoder" if stack == "cross" else stack]
+        return self.tokens[self._side(stack, "decoder")]
 
     def key_tokens(self, stack: str | None = None) -> list["Token"]:
         """The tokens of the columns of a stack's matrices."""
-        stack = self._stack(stack)
-        return self.tokens["encoder" if stack == "cross" else stack]
+        return self.tokens[self._side(stack, "encoder")]
+
+    def query_padding(self, stack: str | None = None) -> Mask:
+        """(query,) bool: True where a row of a stack's matrices is padding."""
+        side = self._side(stack, "decoder")
+        return self.padding.get(side, np.zeros(len(self.tokens[side]), bool))
 
     def logit_row(self, stack: str | None = None) -> int | None:
         """The row of a stack that the last logits kept are read from: a decoder's last, an
@@ -121,7 +126,7 @@ class Capture:
             )
         return block.head(
             head,
-            padding=self.padding.get("encoder" if block.stack == "cross" else block.stack),
+            padding=self.padding.get(self._side(block.stack, "encoder")),
             query_tokens=self.query_tokens(block.stack),
             key_tokens=self.key_tokens(block.stack),
             model=self.info.name,
@@ -143,6 +148,12 @@ class Capture:
                 storages[storage.data_ptr()] = storage.nbytes()
         outputs = [array.nbytes for array in (self.logits, self.states) if array is not None]
         return sum(storages.values()) + sum(outputs)
+
+    def _side(self, stack: str | None, of_cross: str) -> str:
+        """The side whose tokens a stack's rows or columns are: queries of cross-attention are the
+        decoder's, keys the encoder's."""
+        stack = self._stack(stack)
+        return of_cross if stack == "cross" else stack
 
     def _stack(self, stack: str | None) -> str:
         stacks = self.stacks

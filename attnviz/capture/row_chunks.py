@@ -1,4 +1,4 @@
-"""Pieces: the weights of all heads of a block at once, a few rows at a time."""
+"""Row chunks: the weights of all heads of a block at once, a few rows at a time."""
 
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.capture.block import Block, numpy
+from attnviz.heads.row_slices import row_slices
 from attnviz.heads.softmax import Array, Mask, last_stage, weigh
 
 ROWS = 128
@@ -19,7 +20,7 @@ CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class RowChunk:
     """Some rows of every head of a block. Keys that none of the rows may look at, at the end of
     the text, are left out.
 
@@ -34,20 +35,18 @@ class Piece:
     allowed: Mask
 
 
-def row_pieces(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
+def split_rows(rows: int, heads: int, keys: int, of: int = 1) -> Iterator[slice]:
     """Slices of so many rows that a piece of them stays within `ROWS` and `CELLS`; a multiple of
     `of`."""
-    step = of * max(1, min(ROWS, CELLS // max(1, heads * keys)) // of)
-    for start in range(0, rows, step):
-        yield slice(start, min(start + step, rows))
+    return row_slices(rows, heads * keys, CELLS, multiple=of, most=ROWS)
 
 
-class Heads:
+class BlockRows:
     """All heads of a block, ready to be weighed row by row.
 
     >>> import attnviz
     >>> capture = attnviz.capture(attnviz.load("planted-circuit"), "the cat sat")
-    >>> Heads(capture.block(0)).piece([1, 3]).weights.shape
+    >>> BlockRows(capture.block(0)).chunk([1, 3]).weights.shape
     (3, 2, 4)
     """
 
@@ -80,19 +79,21 @@ class Heads:
         heads, rows, keys = len(weights), *weights.shape[1:]
         if heads == 1:
             return (weights @ self._v[:, :keys])[self._reads]
-        groups = weights.reshape(len(self._v), -1, keys)  # no copy of shared values
+        groups = weights.reshape(len(self._v), -1, keys)  # (kv_head, group x row, key): no copy
         return (groups @ self._v[:, :keys]).reshape(heads, rows, -1)
 
     def means(self, start: NDArray[np.int_], stop: NDArray[np.int_]) -> Array:
         """(head, row, d_v): the mean value from one key up to another, (1 | head, row) each; 0
         where there is none between."""
         assert self._v is not None
-        running = np.zeros((len(self._v), self.block.keys + 1, self._v.shape[-1]))
+        running = np.zeros(
+            (len(self._v), self.block.keys + 1, self._v.shape[-1])
+        )  # (head, key, d_v)
         values = torch.from_numpy(self._v)  # numpy takes eight times as long
         running[:, 1:] = torch.cumsum(values, dim=1, dtype=torch.float64)
         own = len(start) > 1
         of = self._reads[:, None] if own else np.arange(len(running))[:, None]
-        total = running[of, stop] - running[of, start]
+        total = running[of, stop] - running[of, start]  # (head, row, d_v)
         mean = (total / np.maximum(stop - start, 1)[..., None]).astype(np.float32)
         return mean if own else mean[self._reads]
 
@@ -108,15 +109,15 @@ class Heads:
         assert self._v is not None and self.block.projection is not None
         size = self._v.shape[-1]
         of = [self.block.projection.of_head(h, size) for h in range(self.block.heads)]
-        slices = np.stack(of).astype(np.float64)
-        squares = slices @ slices.swapaxes(1, 2)
+        slices = np.stack(of).astype(np.float64)  # (head, d_v, d_model)
+        squares = slices @ slices.swapaxes(1, 2)  # (head, d_v, d_v)
         # a hair more than they are, for projections that leave some directions out
         hair = 1e-12 * squares.trace(axis1=1, axis2=2) / size + np.finfo(np.float64).tiny
         return np.linalg.cholesky(squares + hair[:, None, None] * np.eye(size)).astype(np.float32)
 
     def norms(self, vectors: Array) -> Array:
         """(head, n): the lengths of (head, n, d_v) vectors after the output projection."""
-        through = vectors @ self._through
+        through = vectors @ self._through  # (head, n, d_v)
         return np.sqrt(np.einsum("hnd,hnd->hn", through, through))
 
     @cached_property
@@ -155,12 +156,12 @@ class Heads:
         seen = np.flatnonzero(allowed.any(axis=(0, 1)))
         return allowed[..., : int(seen[-1]) + 1 if len(seen) else 1]
 
-    def piece(self, rows: Sequence[int], allowed: Mask | None = None) -> Piece:
+    def chunk(self, rows: Sequence[int], allowed: Mask | None = None) -> RowChunk:
         """These rows of every head; `allowed` is theirs, where it is known."""
         picked = list(rows)
         allowed = self.allowed(picked) if allowed is None else allowed
         if self.block.interventions:
-            return self._changed(picked, allowed)
+            return self._chunk_of_heads(picked, allowed)
         end = allowed.shape[-1]
         biases = {name: self._rows(bias, picked, end) for name, bias in self.block.biases.items()}
         if self._q is not None and self._k is not None:
@@ -170,37 +171,39 @@ class Heads:
             score, scaling, softcap = self._rows(watched, picked, end), None, None
         score = last_stage(score, scaling=scaling, softcap=softcap, biases=biases, allowed=allowed)
         weights, _ = weigh(score, self._sink, out=score)
-        return Piece(weights, None if self._v is None else self.mix(weights), allowed)
+        return RowChunk(weights, None if self._v is None else self.mix(weights), allowed)
 
     def _dot(self, rows: list[int], end: int) -> Array:
         """(head, row, key): queries times keys, all heads that read the same keys at once."""
         assert self._q is not None and self._k is not None
-        q = self._q[:, rows].reshape(len(self._k), -1, self._q.shape[-1])
+        q = self._q[:, rows].reshape(
+            len(self._k), -1, self._q.shape[-1]
+        )  # (kv_head, group x row, d_k)
         return (q @ self._k[:, :end].swapaxes(1, 2)).reshape(self.block.heads, len(rows), end)
 
-    def _changed(self, rows: list[int], allowed: Mask) -> Piece:
-        """A what-if is applied to whole heads, for it may need every row; the rows are taken from
-        what it makes of one head after another, for all weights of a long text are gigabytes."""
+    def _chunk_of_heads(self, rows: list[int], allowed: Mask) -> RowChunk:
+        """An intervention is applied to whole heads, for it may need every row; one head after
+        another, because all weights of a long text are gigabytes."""
         weights, output = [], []
         for number in range(self.block.heads):
             head = self.block.head(number)
-            parts = [head.rows(int(run[0]), int(run[-1]) + 1) for run in runs(rows)]
+            parts = [head.rows(int(run[0]), int(run[-1]) + 1) for run in split_runs(rows)]
             weights.append(np.concatenate([part.weights for part in parts])[:, : allowed.shape[-1]])
             if self._v is not None:
                 output.append(np.concatenate([part.output for part in parts]))
-        return Piece(np.stack(weights), np.stack(output) if output else None, allowed)
+        return RowChunk(np.stack(weights), np.stack(output) if output else None, allowed)
 
     def _rows(self, tensor: Tensor, rows: list[int], end: int) -> Array:
         shape = (len(tensor), self.block.queries, self.block.keys)
         return numpy(tensor.expand(shape)[:, rows, :end])
 
 
-def runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
+def split_runs(numbers: Sequence[int]) -> list[NDArray[np.int_]]:
     """The numbers in runs that follow one another: [0, 1, 4] is [0, 1] and [4]."""
     return np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
-def attending(allowed: Mask) -> tuple[NDArray[np.int_], Array]:
+def even_weights(allowed: Mask) -> tuple[NDArray[np.int_], Array]:
     """((1 | head, row) how many keys a row may look at, (1 | head, row, key) even weights over
     them, 0 in a row that attends to nothing)."""
     counts = allowed.sum(axis=-1)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
-from attnviz.capture.expression import Expression
+from attnviz.capture.expression import Expression, arrange, as_number, as_tensor, is_mask_value
 from attnviz.capture.projected import plain_name
-from attnviz.capture.recording import Recording, hidden, in_pieces, split_mask
+from attnviz.capture.recording import Recording, refuse_pieces, split_mask
 from attnviz.capture.watched import Softmax
 from attnviz.errors import UnsupportedModel
 
@@ -62,9 +62,9 @@ class Bridge(Recording):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Tensor:
-        stack, layer, name = self._places.of(self._module())
+        stack, layer, name = self._locator.locate(self._module())
         if query.ndim != 4 or len(query) != 1:
-            raise in_pieces(name)
+            raise refuse_pieces(name)
         allowed, bias = (None, None) if attn_mask is None else split_mask(attn_mask, key.shape[2])
         block = Block(
             stack=stack,
@@ -78,7 +78,7 @@ class Bridge(Recording):
             mask=allowed,
             causal=is_causal,
         )
-        return self._go_on(block, result[0].transpose(0, 1)).transpose(0, 1)[None]
+        return self._finish_mix(block, result[0].transpose(0, 1)).transpose(0, 1)[None]
 
     # -- following a score
 
@@ -91,7 +91,7 @@ class Bridge(Recording):
             self._score(result, left, right.transpose(-1, -2))
         return None
 
-    def added_product(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def add_product(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """baddbmm: beta * bias + alpha * product, as BLOOM adds its slopes."""
         names = ("input", "batch1", "batch2")
         bias, left, right = (*args, *(kwargs[n] for n in names[len(args) :]))[:3]
@@ -115,58 +115,56 @@ class Bridge(Recording):
         batch, summed = out[:-2], "".join(c for c in first if c in second and c not in out)
         rows, columns = batch + out[-2] + summed, batch + out[-1] + summed
         if len(summed) == 1 and set(first) <= set(rows) and set(second) <= set(columns):
-            self._score(result, _arranged(left, first, rows), _arranged(right, second, columns))
+            self._score(result, arrange(left, first, rows), arrange(right, second, columns))
         return None
 
-    def added(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def add(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         self._sum(result, args[0], args[1], float(kwargs.get("alpha", 1)))
 
-    def subtracted(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def subtract(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         self._sum(result, args[0], args[1], -float(kwargs.get("alpha", 1)))
 
-    def multiplied(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def multiply(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         left, right = args[0], args[1]
-        if _number(left) is not None:
+        if as_number(left) is not None:
             left, right = right, left
-        self._scale(result, left, _number(right))
+        self._scale(result, left, as_number(right))
 
-    def divided(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
-        number = _number(args[1])
+    def divide(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+        number = as_number(args[1])
         self._scale(result, args[0], 1 / number if number else None)
 
     def tanh(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         self._follow(result, args[0], Expression.tanh)
 
-    def filled(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def fill(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """masked_fill: where the mask is True, a very low number takes the score's place."""
         mask = args[1] if len(args) > 1 else kwargs["mask"]
-        value = _number(args[2] if len(args) > 2 else kwargs["value"])
-        if value is not None and _is_hidden(value, result.dtype):
-            self._follow(result, args[0], lambda score: score.masked(~mask.bool()))
+        value = args[2] if len(args) > 2 else kwargs["value"]
+        if is_mask_value(value, result.dtype):
+            self._follow(result, args[0], lambda score: score.mask(~mask.bool()))
 
-    def chosen(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def choose(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """where(mask, score, very low number), or the other way round."""
         if len(args) < 3:
             return
         mask, one, other = args
         if isinstance(other, Tensor) and id(other) in self._scores:
             one, other, mask = other, one, ~mask.bool()
-        value = _number(other)
-        if value is not None and _is_hidden(value, result.dtype):
-            self._follow(result, one, lambda score: score.masked(mask.bool()))
+        if is_mask_value(other, result.dtype):
+            self._follow(result, one, lambda score: score.mask(mask.bool()))
 
-    def gathered(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
-        self._follow(result, args[0], lambda product: product.gathered(result))
+    def gather(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+        self._follow(result, args[0], lambda product: product.gather(result))
 
-    def transposed(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def transpose(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         if set(args[1:]) in ({-1, -2}, {args[0].ndim - 1, args[0].ndim - 2}):
-            self._follow(result, args[0], Expression.transposed)
+            self._follow(result, args[0], Expression.transpose)
 
-    def bounded(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
+    def clamp(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
         """max or clamp against the lowest number changes no score that counts."""
         floor = args[1] if len(args) > 1 else kwargs.get("min", kwargs.get("other"))
-        value = _number(floor)
-        if value is not None and _is_hidden(value, result.dtype):
+        if is_mask_value(floor, result.dtype):
             self._follow(result, args[0], lambda score: score)
 
     def alias(self, result: Tensor, args: Any, kwargs: dict[str, Any]) -> None:
@@ -193,9 +191,9 @@ class Bridge(Recording):
             if joined is not None:
                 self._keep(result, joined)
         elif first:
-            self._keep(result, first[1].plus(_tensor(right, result) * sign))
+            self._keep(result, first[1].plus(as_tensor(right, result) * sign))
         elif second:
-            self._keep(result, second[1].times(sign).plus(_tensor(left, result)))
+            self._keep(result, second[1].times(sign).plus(as_tensor(left, result)))
 
     def _scale(self, result: Tensor, source: Any, factor: float | None) -> None:
         if factor is None or not isinstance(source, Tensor):
@@ -239,14 +237,14 @@ class Bridge(Recording):
         batch, mixed = first[:-2], first[:-1] + features[0]
         if set(out) != set(mixed):
             return None
-        v = _arranged(values, second, batch + summed + features[0])
-        changed = self._take(left, v, _arranged(result, out, mixed))
-        return None if changed is None else _arranged(changed, mixed, out)
+        v = arrange(values, second, batch + summed + features[0])
+        changed = self._take(left, v, arrange(result, out, mixed))
+        return None if changed is None else arrange(changed, mixed, out)
 
     def _take(self, weights: Tensor, values: Tensor, mixed: Tensor) -> Tensor | None:
-        """Weights mix values: take the block in. Gives what the what-ifs make of the mix."""
+        """Weights mix values: take the block in. Gives what the interventions make of the mix."""
         watched = self._weights[id(weights)][1]
-        stack, layer, name = self._places.of(watched.module)
+        stack, layer, name = self._locator.locate(watched.module)
         self._weights.clear()
         block = watched.block(stack, layer, name, values)
         if not torch.equal(weights.reshape(-1), watched.weights.to(weights.dtype).reshape(-1)):
@@ -256,12 +254,14 @@ class Bridge(Recording):
                 todo="Report the architecture; nothing is shown rather than something wrong.",
             )
         heads = mixed.reshape(block.heads, block.queries, mixed.shape[-1]).transpose(0, 1)
-        changed = self._go_on(block, heads)
+        changed = self._finish_mix(block, heads)
         return None if changed is heads else changed.transpose(0, 1).reshape(mixed.shape)
 
-    def _go_on(self, block: Block, mixed: Tensor) -> Tensor:
-        block.interventions = self._touching((block.stack, block.layer, block.module))
-        return self.opened(block, block.changed(mixed) if block.interventions else mixed)
+    def _finish_mix(self, block: Block, mixed: Tensor) -> Tensor:
+        block.interventions = self._interventions_at((block.stack, block.layer, block.module))
+        if block.interventions:
+            mixed = block.apply_interventions(mixed)
+        return self.open_call(block, mixed)
 
     def _module(self) -> nn.Module:
         """The module whose forward is running: the nearest caller that is not a plain layer."""
@@ -269,7 +269,7 @@ class Bridge(Recording):
         while frame is not None:
             owner = frame.f_locals.get("self")
             if isinstance(owner, nn.Module) and not type(owner).__module__.startswith("torch."):
-                if self._places.knows(owner) and any(owner.children()):
+                if self._locator.knows(owner) and any(owner.children()):
                     return owner
             frame = frame.f_back  # type: ignore[assignment]
         raise UnsupportedModel(
@@ -279,44 +279,22 @@ class Bridge(Recording):
         )
 
 
-def _arranged(tensor: Tensor, names: str, wanted: str) -> Tensor:
-    """A tensor with named axes in another order; axes it lacks have size 1."""
-    missing = [name for name in wanted if name not in names]
-    tensor = tensor.reshape(*tensor.shape, *[1] * len(missing))
-    names = names + "".join(missing)
-    return tensor.permute(*(names.index(name) for name in wanted))
-
-
-def _tensor(value: Any, like: Tensor) -> Tensor:
-    return value if isinstance(value, Tensor) else like.new_tensor(value)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, Tensor):
-        return float(value) if value.numel() == 1 else None
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _is_hidden(value: float, dtype: torch.dtype) -> bool:
-    return bool(hidden(torch.tensor(value, dtype=dtype)))
-
-
 _RULES: dict[str, Callable[[Bridge, Tensor, Any, dict[str, Any]], Tensor | None]] = {
     "matmul": Bridge.product,
     "bmm": Bridge.product,
-    "baddbmm": Bridge.added_product,
+    "baddbmm": Bridge.add_product,
     "einsum": Bridge.einsum,
-    "add": Bridge.added,
-    "sub": Bridge.subtracted,
-    "mul": Bridge.multiplied,
-    "div": Bridge.divided,
+    "add": Bridge.add,
+    "sub": Bridge.subtract,
+    "mul": Bridge.multiply,
+    "div": Bridge.divide,
     "tanh": Bridge.tanh,
-    "masked_fill": Bridge.filled,
-    "where": Bridge.chosen,
-    "gather": Bridge.gathered,
-    "transpose": Bridge.transposed,
-    "max": Bridge.bounded,
-    "clamp": Bridge.bounded,
+    "masked_fill": Bridge.fill,
+    "where": Bridge.choose,
+    "gather": Bridge.gather,
+    "transpose": Bridge.transpose,
+    "max": Bridge.clamp,
+    "clamp": Bridge.clamp,
     "softmax": Bridge.softmax,
     **dict.fromkeys(ALIASES, Bridge.alias),
 }

@@ -1,6 +1,6 @@
-"""Ways to record a model, tried in order on a few tokens, once a model.
+"""Strategies to record a model, tried in order on a few tokens, once a model.
 
-A way will do when it sees every attention block and changes nothing that the model puts out. A
+A strategy will do when it sees every attention block and changes nothing that the model puts out. A
 model file may branch on the name of the attention implementation, or lose its mask under a new
 name; both show in the outputs of the trial.
 """
@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture import interface
-from attnviz.capture.block_locator import Places
-from attnviz.capture.config_fields import refuse_unknown
+from attnviz.capture.block_locator import BlockLocator
+from attnviz.capture.config_fields import refuse_ignored
 from attnviz.capture.expected import attention_blocks, refuse_without_attention
-from attnviz.capture.model_state import PREFIX, attention_of, borrow
+from attnviz.capture.model_state import PREFIX, attention_of, switch_model
 from attnviz.capture.recording import Recording
 from attnviz.capture.softmax_bridge import Bridge
 from attnviz.errors import AttnvizError, UnsupportedModel
@@ -29,7 +29,7 @@ PROBE_TOKENS = 12
 
 
 @dataclass(frozen=True)
-class Way:
+class RecordingStrategy:
     """How a model is recorded: which recorder, and on which attention implementation."""
 
     method: str
@@ -45,10 +45,10 @@ class Way:
         self, hf: nn.Module, kind: str, run: Callable[[nn.Module, Any], Any], forward: Any
     ) -> tuple[Recording, Any]:
         """The recording of `run(hf, forward)`, and what it gives."""
-        recording = self.recorder(Places(hf, kind))
-        return recording, self.under(recording, hf, run, forward)
+        recording = self.recorder(BlockLocator(hf, kind))
+        return recording, self.run_recorded(recording, hf, run, forward)
 
-    def under(
+    def run_recorded(
         self,
         recording: Recording,
         hf: nn.Module,
@@ -58,7 +58,7 @@ class Way:
         """What `run(hf, forward)` gives while a recording runs."""
         token = interface.running.set(recording)
         try:
-            with interface.registered(), borrow(hf, self.on), recording:
+            with interface.registered(), switch_model(hf, self.on), recording:
                 output = run(hf, forward)
         finally:
             interface.running.reset(token)
@@ -66,18 +66,18 @@ class Way:
         return output
 
 
-WAYS = (
-    Way("attention interface", Recording, PREFIX + "{own}"),
-    Way("softmax bridge", Bridge, "{own}"),
-    Way("softmax bridge", Bridge, "eager"),
+STRATEGIES = (
+    RecordingStrategy("attention interface", Recording, PREFIX + "{own}"),
+    RecordingStrategy("softmax bridge", Bridge, "{own}"),
+    RecordingStrategy("softmax bridge", Bridge, "eager"),
 )
 
-_chosen: WeakKeyDictionary[nn.Module, Way] = WeakKeyDictionary()
+_chosen: WeakKeyDictionary[nn.Module, RecordingStrategy] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def choose(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> Way:
-    """The first way that sees all of this model's attention and changes nothing.
+def choose_strategy(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> RecordingStrategy:
+    """The first strategy that sees all of this model's attention and changes nothing.
 
     Raises:
         UnsupportedModel: there is none; the message says why.
@@ -88,26 +88,28 @@ def choose(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> Way:
         return _chosen[hf]
 
 
-def _try_all(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> Way:
+def _try_all(hf: nn.Module, kind: str, forward: Mapping[str, Tensor]) -> RecordingStrategy:
     refuse_without_attention(hf)
-    refuse_unknown(hf.config)
+    refuse_ignored(hf.config)
     few = {name: value[:, :PROBE_TOKENS] for name, value in forward.items()}
-    with borrow(hf):
+    with switch_model(hf):
         usual = outputs(hf, few)
     failures: list[AttnvizError] = []
-    for way in WAYS:
+    for strategy in STRATEGIES:
         try:
-            return _try(way, hf, kind, few, usual)
+            return _try(strategy, hf, kind, few, usual)
         except AttnvizError as failure:
             failures.append(failure)
         except (KeyError, ValueError, NotImplementedError) as failure:
             # how model files answer an attention implementation whose name they do not know
-            failures.append(_unseen(hf, str(failure)))
+            failures.append(_unrecorded(hf, str(failure)))
     raise failures[-1]
 
 
-def _try(way: Way, hf: nn.Module, kind: str, few: dict[str, Tensor], usual: Tensor) -> Way:
-    recording, seen = way.record(hf, kind, outputs, few)
+def _try(
+    strategy: RecordingStrategy, hf: nn.Module, kind: str, few: dict[str, Tensor], usual: Tensor
+) -> RecordingStrategy:
+    recording, seen = strategy.record(hf, kind, outputs, few)
     expected, found = attention_blocks(hf, kind), len(recording.calls)
     if found == 0 < expected:
         raise UnsupportedModel(
@@ -117,25 +119,25 @@ def _try(way: Way, hf: nn.Module, kind: str, few: dict[str, Tensor], usual: Tens
             todo="Choose a model with softmax attention; if this one has it, report it.",
         )
     if found != expected:
-        raise _unseen(hf, _miscount(found, expected))
+        raise _unrecorded(hf, _miscount(found, expected))
     change = _change(seen, usual)
-    if change and way.on != "{own}" and PREFIX not in way.on:
+    if change and strategy.on != "{own}" and PREFIX not in strategy.on:
         # the fast kernel and plain attention of this model differ: compare like with like
-        with borrow(hf, way.on):
+        with switch_model(hf, strategy.on):
             plain = outputs(hf, few)
         if not _change(seen, plain):
             note = (
                 f"Shown is this model's plain attention; its fast kernel puts out something else "
                 f"(outputs differ by up to {change:.2g})."
             )
-            return replace(way, notes=(note,))
+            return replace(strategy, notes=(note,))
     if change:
         raise UnsupportedModel(
             what=f"Recording changes what {type(hf).__name__} puts out.",
             why=f"Its outputs move by up to {change:.2g} when its attention is watched.",
             todo="Report the architecture; nothing is shown rather than something wrong.",
         )
-    return way
+    return strategy
 
 
 def _miscount(found: int, expected: int) -> str:
@@ -163,7 +165,7 @@ def _change(one: Tensor, other: Tensor) -> float:
     return float((one - other).abs().max())
 
 
-def _unseen(hf: nn.Module, reason: str) -> UnsupportedModel:
+def _unrecorded(hf: nn.Module, reason: str) -> UnsupportedModel:
     return UnsupportedModel(
         what=f"The attention of {type(hf).__name__} could not be recorded.",
         why=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.",

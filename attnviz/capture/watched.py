@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnviz.capture.block import Block
 from attnviz.capture.expression import Expression
-from attnviz.capture.recording import hidden, in_pieces
+from attnviz.capture.recording import is_masked, refuse_pieces
 
 ROUNDING = {torch.float32: 1e-5, torch.float64: 1e-5}
 """How far a rebuilt score may be from the real one, as a part of the largest; 2e-2 in half
@@ -29,11 +29,11 @@ class Softmax:
         lead, queries, keys = self.weights.shape[:-2], *self.weights.shape[-2:]
         heads = lead.numel()
         if heads != max(lead):
-            raise in_pieces(name)
+            raise refuse_pieces(name)
         block = Block(stack, layer, name, q=None, k=None, v=_flat(values, lead, values.shape[-2:]))
         if self._rebuild(block, lead, (queries, keys)) and self._agrees(block):
             return block
-        away = hidden(self.scores) | (self.scores == -torch.inf)
+        away = is_masked(self.scores) | (self.scores == -torch.inf)
         mask = ~away.reshape(heads, queries, keys) if bool(away.any()) else None
         scores = self.scores.reshape(heads, queries, keys)
         return Block(stack, layer, name, None, None, block.v, given={"watched": scores}, mask=mask)

@@ -1,15 +1,11 @@
 """The text alternative of two heads side by side: what they have in common and where they part."""
 
-from typing import TYPE_CHECKING
-
 from attnviz.charts.compared_panels import WINDOW
 from attnviz.charts.describe import describe_pair
 from attnviz.charts.scales import short
 from attnviz.charts.scene import window_of
-from attnviz.heads.comparison import CELLS, QUANTITIES, difference, quantity, why_apart
-
-if TYPE_CHECKING:
-    from attnviz.heads.head import Head
+from attnviz.heads.comparison import QUANTITIES, difference, quantity, why_apart
+from attnviz.heads.head import CELLS, Head
 
 
 def describe_compared(

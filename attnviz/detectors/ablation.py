@@ -1,11 +1,12 @@
 """Effect: how far the model's output moves when a head is taken away."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnviz.heads.distances import cosine_distance, logit_kl
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step, ignore_step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -19,7 +20,7 @@ def effect(
     *,
     query: int | None = None,
     layers: list[int] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Array:
     """(layer, head) float32: each head in turn puts out zeros at one token, and the output moves.
 
@@ -28,9 +29,9 @@ def effect(
     last hidden state with and without the head, 0 to 2. NaN where a layer has no attention or was
     not asked for.
 
-    What the head does at other tokens stays. Zeros are what the model never met in training, and
-    heads that do the same work hide one another: an upper end for what a single head matters this
-    is not. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
+    What the head does at other tokens stays. The model never met zeros in training, and heads that
+    do the same work stand in for one another: a small effect does not prove that a head is idle.
+    Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 
     Args:
         query: the token; by default the one that the logits are read from, else the last.
@@ -47,10 +48,9 @@ def effect(
     True
     """
     from attnviz.interventions import Ablate, effects
-    from attnviz.interventions.engine import compared
-    from attnviz.interventions.run import cosine_distance, kl
+    from attnviz.interventions.engine import output_to_compare
 
-    before = compared(capture)
+    before, report = output_to_compare(capture), progress or ignore_step
     numbers = capture.layers(stack)
     most = max(capture.heads(layer, stack) for layer in numbers)
     found = np.full((max(numbers) + 1, most), np.nan, np.float32)
@@ -67,17 +67,15 @@ def effect(
             model,
             capture,
             [[Ablate(layer, head, stack, queries=(at,))] for head in heads],
-            progress=None if progress is None else _from(done, len(places), progress),
+            progress=_count_from(done, len(places), report),
         )
         for head, output in zip(heads, outputs, strict=True):
             if capture.logits is not None and len(capture.logits):
-                found[layer, head] = kl(before, output)
+                found[layer, head] = logit_kl(before, output)
             else:
                 found[layer, head] = cosine_distance(before, output)[min(at, len(output) - 1)]
     return found
 
 
-def _from(
-    done: int, total: int, progress: Callable[[int, int], None]
-) -> Callable[[int, int], None]:
-    return lambda some, _: progress(done + some, total)
+def _count_from(done: int, total: int, report: Step) -> Step:
+    return lambda some, _: report(done + some, total)

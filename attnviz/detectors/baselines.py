@@ -1,58 +1,37 @@
-"""Yardstick: what some rows allow for, whatever a head does: the same for all heads of one mask."""
+"""Baselines: what some rows allow for, whatever a head does: the same for all heads of one mask."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, attending
-from attnviz.detectors.measures import Cells, HeadMeasure
+from attnviz.capture.row_chunks import BlockRows, RowChunk, even_weights
 from attnviz.heads.softmax import Array, Mask
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What measures look for in some rows.
+    """What shares look for in some rows.
 
     Attributes:
         rows: (row,) positions of the queries.
         real: (row,) bool, False for padding.
-        shares: of measures that add up the weights on some keys: "after", "met" and so on, which
-            rows count.
-        sought: (target, row, key) bool: the keys that each of these looks for, in rows that are
-            real and may count; then the same of those that go by token, deal by deal.
-        far: (row, key) the distance from query to key, in tokens.
+        counts: of each share, which rows count: "after", "met" and so on.
+        sought: (target, row, key) bool: the keys that each share looks for, in rows that are real
+            and may count; then the same of shares that go by token, permutation by permutation.
+        distance: (row, key) from query to key, in tokens.
     """
 
     rows: NDArray[np.int_]
     real: Mask
-    shares: Sequence[str]
+    counts: Sequence[str]
     sought: Mask
-    far: Array
-
-    @classmethod
-    def of(
-        cls,
-        shares: Collection[HeadMeasure],
-        cells: Cells,
-        real: Mask,
-        dealt: Sequence[NDArray[np.int_]],
-    ) -> "Targets":
-        deals = [Cells(cells.rows, ids[cells.rows], ids) for ids in dealt]
-        asked = [(one, cells) for one in shares]
-        asked += [(one, deal) for deal in deals for one in shares if one.by_token]
-        sought = np.zeros((len(asked), len(cells.rows), len(cells.key_ids)), bool)
-        for number, (one, tokens) in enumerate(asked):
-            assert one.target is not None
-            later = real & (cells.rows > 0) if one.counts == "after" else real
-            np.logical_and(one.target(tokens), later[:, None], out=sought[number])
-        counts = [one.counts for one in shares]
-        return cls(cells.rows, real, counts, sought, cells.distance.astype(np.float32))
+    distance: Array
 
 
-class Yardstick:
+class Baselines:
     """What rows that may look at `allowed` (1 | head, row, key) can come to.
 
     Attributes:
@@ -60,45 +39,47 @@ class Yardstick:
         attends: (1 | head, row) the rows that are real and attend to something.
         log_keys: (1 | head, row) the entropy of even attention.
         chooses: (1 | head, row) bool, True where there are several keys.
+        distance: (row, key) from query to key, in tokens.
         met: (target, 1 | head, row) the rows that may look at what is sought.
         runs: (1 | head, row) the first key of each row and the one after its last, where each may
             look at one run of keys; None where one has a gap.
     """
 
     def __init__(self, allowed: Mask, targets: Targets) -> None:
-        keys, self.weights = attending(allowed)
+        keys, self.weights = even_weights(allowed)  # (1 | head, row), (1 | head, row, key)
+        self.allowed, self._targets = allowed, targets
         self.attends = (keys > 0) & targets.real
         self.log_keys = np.log(np.maximum(keys, 1)).astype(np.float32)
         self.chooses = keys > 1
+        self.distance = targets.distance[:, : allowed.shape[-1]]
         sought = targets.sought[..., : allowed.shape[-1]]
         self.met = (sought[:, None] & allowed).any(axis=-1)
-        self._pick(sought & allowed.any(axis=0))
-        self._allowed, self._targets = allowed, targets
-        self.runs = _runs(allowed, keys)
+        self._note_places(sought & allowed.any(axis=0))
+        self.runs = _find_runs(allowed, keys)
 
-    def _pick(self, sought: Mask) -> None:
-        """Note the places of the cells sought; targets that seek the same ones share them."""
-        places = [np.flatnonzero(cells) for cells in sought]
+    def _note_places(self, sought: Mask) -> None:
+        """Keep the places of the cells sought; targets that seek the same cells share them."""
+        places = [np.flatnonzero(cells) for cells in sought]  # each in a flat (row, key)
         known: dict[bytes, int] = {}
         self._which = [known.setdefault(one.tobytes(), len(known)) for one in places]
         single = [places[self._which.index(number)] for number in range(len(known))]
         self._places = np.concatenate([np.empty(0, np.int_), *single])
         self._sizes = np.array([len(one) for one in single], np.int_)
 
-    def weighed(self, weights: Array) -> Array:
+    def sum_sought(self, weights: Array) -> Array:
         """(target, head): the weights (head, row, key) on the cells sought, added up over rows."""
         found = np.zeros((len(self._sizes), len(weights)), np.float32)
         some = self._sizes > 0
         if some.any():
-            picked = weights.reshape(len(weights), -1).take(self._places, axis=1)
+            picked = weights.reshape(len(weights), -1).take(self._places, axis=1)  # (head, cell)
             starts = (np.cumsum(self._sizes) - self._sizes)[some]
             found[some] = np.add.reduceat(picked, starts, axis=1).T
         return found[self._which]
 
-    @cached_property
-    def even(self) -> Array:
-        """(target, 1 | head): `weighed` of even attention."""
-        return self.weighed(self.weights)
+    @property
+    def log_keys_or_1(self) -> Array:
+        """(1 | head, row): `log_keys` where there are several keys, to divide by."""
+        return np.where(self.chooses, self.log_keys, 1)
 
     @cached_property
     def reached(self) -> NDArray[np.int_]:
@@ -108,41 +89,56 @@ class Yardstick:
     @cached_property
     def counted(self) -> NDArray[np.int_]:
         """(share, 1 | head): how many rows count."""
-        after = (self.attends & (self._targets.rows > 0)).sum(axis=-1)
-        kinds = enumerate(self._targets.shares)
+        after = self.counting("after").sum(axis=-1)
+        kinds = enumerate(self._targets.counts)
         return np.array([after if k == "after" else self.reached[number] for number, k in kinds])
 
-    def away(self, weights: Array) -> Array:
+    def counting(self, counts: str) -> Mask:
+        """(1 | head, row): the rows that count, by `HeadMeasure.counts`."""
+        if counts == "several":
+            return self.attends & self.chooses
+        return self.attends & (self._targets.rows > 0) if counts == "after" else self.attends
+
+    def mean_distance(self, weights: Array) -> Array:
         """(head, row): the distance from query to key, weighted by (head, row, key) weights."""
-        return np.einsum("hrk,rk->hr", weights, self._far)
+        return np.einsum("hrk,rk->hr", weights, self.distance)
 
-    @cached_property
-    def even_away(self) -> Array:
-        return self.away(self.weights)
+    def largest(self, numbers: Array) -> Array:
+        """(head, row): the largest of the numbers, (head, key), of keys that a row may look at."""
+        numbers = numbers[:, None, : self.allowed.shape[-1]]  # (head, 1, key)
+        return np.where(self.allowed, numbers, 0).max(axis=-1)
 
-    @cached_property
-    def farthest(self) -> Array:
-        """(1 | head, row)"""
-        return np.where(self._allowed, self._far, 0).max(axis=-1)
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of every head of a block, as a measure takes them."""
+
+    heads: BlockRows
+    chunk: RowChunk
+    base: Baselines
 
     @property
-    def _far(self) -> Array:
-        return self._targets.far[:, : self._allowed.shape[-1]]
+    def output(self) -> Array:
+        """(head, row, d_v)"""
+        assert self.chunk.output is not None
+        return self.chunk.output
 
-    def even_norms(self, heads: Heads) -> Array:
-        """(head, row): the length of what a head would add that spreads its rows evenly."""
-        return heads.norms(heads.mix(self.weights))
+    @cached_property
+    def entropy(self) -> Array:
+        """(head, row), in nats, of what goes to tokens: a sink's share is no token's."""
+        weights = self.chunk.weights
+        logs = weights + np.finfo(np.float32).tiny  # 0 ln 0 is 0
+        np.log(logs, out=logs)
+        total = weights.sum(axis=-1)
+        whole = np.where(total > 0, total, np.float32(1))
+        # the entropy of w / t is ln t - (sum of w ln w) / t
+        return np.log(whole) - np.einsum("hrk,hrk->hr", weights, logs) / whole
 
-    def longest(self, heads: Heads) -> Array:
-        """(head, row): the length of the longest value that a row may look at."""
-        lengths = heads.value_norms[:, None, : self._allowed.shape[-1]]
-        return np.where(self._allowed, lengths, 0).max(axis=-1)
 
-
-def _runs(
+def _find_runs(
     allowed: Mask, keys: NDArray[np.int_]
 ) -> tuple[NDArray[np.int_], NDArray[np.int_]] | None:
-    start = allowed.argmax(axis=-1)
+    start = allowed.argmax(axis=-1)  # (1 | head, row)
     stop = allowed.shape[-1] - allowed[..., ::-1].argmax(axis=-1)
     stop = np.where(keys > 0, stop, start)
     return (start, stop) if (stop - start == keys).all() else None

@@ -1,6 +1,5 @@
 """Controls: what measures come to on the same tokens shuffled, and on tokens drawn at random."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 
 from attnviz.detectors.measures import SHARES
 from attnviz.detectors.profiles import Grids, profile
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -20,7 +20,7 @@ def controls(
     stack: str | None = None,
     *,
     draws: int = 3,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> dict[str, Grids]:
     """{"text", "shuffled" or "random": {measure: (layer, head) float32, 0 to 1}}: the measures of
     `SHARES` on the text that was captured, on its tokens in other orders, and on tokens drawn
@@ -42,7 +42,7 @@ def controls(
     """
     grids = {"text": profile(capture, stack, measures=SHARES).values}
     total = 1 + 2 * draws
-    for name, make in (("shuffled", shuffled), ("random", at_random)):
+    for name, make in (("shuffled", shuffle_tokens), ("random", draw_tokens)):
         several: list[Grids] = []
         for seed in range(draws):
             if progress:
@@ -77,14 +77,14 @@ def _free(model: "LoadedModel", capture: "Capture") -> tuple[NDArray, NDArray]:
     return ids, np.array([i for i, token in enumerate(ids) if int(token) not in special], int)
 
 
-def shuffled(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
+def shuffle_tokens(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
     """The ids of the text in another order; special ones stay where they are."""
     ids, free = _free(model, capture)
     ids[free] = np.random.default_rng(seed).permutation(ids[free])
     return [int(token) for token in ids]
 
 
-def at_random(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
+def draw_tokens(model: "LoadedModel", capture: "Capture", seed: int) -> list[int]:
     """As many ids drawn evenly from the vocabulary; special ones stay where they are."""
     ids, free = _free(model, capture)
     size = int(model.hf.get_input_embeddings().weight.shape[0])

@@ -2,19 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.heads.softmax import Mask
 
+if TYPE_CHECKING:
+    from attnviz.capture.row_chunks import BlockRows
+    from attnviz.detectors.baselines import Baselines, Rows
+
+    OverRuns: TypeAlias = Callable[[BlockRows, NDArray[np.int_], NDArray[np.int_]], NDArray]
+
 
 @dataclass(frozen=True)
 class Cells:
     """Some rows of a matrix: where they stand, and which tokens its sides are.
 
-    rows: (row,) positions of queries. query_ids: (row,). key_ids: (key,).
+    rows: (row,) positions of queries. query_ids: (row,). key_ids: (key,). All properties are
+    (row, key).
     """
 
     rows: NDArray[np.int_]
@@ -56,6 +63,29 @@ class Cells:
 
 
 @dataclass(frozen=True)
+class RowNumbers:
+    """A measure that is no share of weights: its number for each row, (1 | head, row) or one
+    number for all.
+
+    Attributes:
+        values: of a head's own weights.
+        even, ceiling: of even attention, and the largest possible. Layers with the same mask
+            share them, unless they are `by_layer`.
+        by_layer: they depend on a layer's values. The measure then applies where a head's output
+            can be followed through the output projection.
+        by_runs: (even, ceiling) of (heads, first key, the one after the last), for rows that may
+            look at one run of keys; all rows of a layer at once. Without it, `even` and `ceiling`
+            are asked for a few rows at a time.
+    """
+
+    values: Callable[["Rows"], NDArray]
+    even: Callable[["Baselines", "BlockRows"], NDArray | float]
+    ceiling: Callable[["Baselines", "BlockRows"], NDArray | float]
+    by_layer: bool = False
+    by_runs: tuple["OverRuns", "OverRuns"] | None = None
+
+
+@dataclass(frozen=True)
 class HeadMeasure:
     """One number for a head on a text: a mean over query rows.
 
@@ -64,12 +94,13 @@ class HeadMeasure:
         unit: of the number.
         ceiling, null: in words, what the largest possible number on a text is, and what a head
             that does nothing of the kind would have.
-        counts: which rows count: "all", those "after" the first, those of "several" keys, or
-            those with a key that is "met" by the definition.
-        target: (row, key), what a weight on a key counts for; None where the measure is no sum
-            of weights.
+        counts: which rows count: "all", those "after" the first, those of "several" keys, or, of
+            a share, those with a key that is "met" by the definition.
+        target: (row, key) bool, the keys whose weights are added up; None where the measure is no
+            such share of a row, and has `numbers` instead.
         square: it needs queries and keys to be the same tokens.
-        by_token: it depends on which tokens are equal, so that dealing them out anew is a null.
+        by_token: it depends on which tokens are equal, so that permuting them is a null; of
+            shares.
         low, high: the ends of its range; high is None where it depends on text and model.
         falls: smaller numbers stand out, not larger ones.
     """
@@ -80,7 +111,8 @@ class HeadMeasure:
     ceiling: str
     null: str
     counts: Literal["all", "after", "several", "met"]
-    target: Callable[[Cells], NDArray] | None = None
+    target: Callable[[Cells], Mask] | None = None
+    numbers: RowNumbers | None = None
     square: bool = False
     by_token: bool = False
     low: float = 0.0
@@ -90,9 +122,9 @@ class HeadMeasure:
 
 _SHARE = "share of a row's weight, 0 to 1"
 _EVEN = "Even attention: what a head would have that spreads each row evenly over its keys."
-_DEALT = (
-    "The larger of two. Even attention; and the head's own weights with the tokens dealt out anew "
-    "over their places, so that only a habit of position is left."
+_PERMUTED = (
+    "The larger of two. Even attention; and the head's own weights with the tokens permuted over "
+    "their positions, so that only a habit of position is left."
 )
 _MET = "1: only rows count in which such a key may be looked at."
 
@@ -105,6 +137,11 @@ HEAD_MEASURES = {
         "1: all of each row on one key.",
         "0: even attention has none.",
         "several",
+        numbers=RowNumbers(
+            values=lambda rows: 1 - rows.entropy / rows.base.log_keys_or_1,
+            even=lambda base, heads: 0.0,
+            ceiling=lambda base, heads: 1.0,
+        ),
     ),
     "first_token": HeadMeasure(
         "First token",
@@ -133,7 +170,7 @@ HEAD_MEASURES = {
         "token.",
         _SHARE,
         _MET,
-        _DEALT,
+        _PERMUTED,
         "met",
         lambda cells: cells.same,
         square=True,
@@ -145,7 +182,7 @@ HEAD_MEASURES = {
         "queries whose token occurred before.",
         _SHARE,
         _MET,
-        _DEALT,
+        _PERMUTED,
         "met",
         lambda cells: cells.duplicate,
         square=True,
@@ -157,7 +194,7 @@ HEAD_MEASURES = {
         "the query itself left out, over queries that have such a token.",
         _SHARE,
         _MET,
-        _DEALT,
+        _PERMUTED,
         "met",
         lambda cells: cells.induction,
         square=True,
@@ -171,6 +208,11 @@ HEAD_MEASURES = {
         "Even attention: ln of the number of keys, mean over the rows.",
         "The same as the ceiling, so it is small numbers that stand out.",
         "all",
+        numbers=RowNumbers(
+            values=lambda rows: rows.entropy,
+            even=lambda base, heads: base.log_keys,
+            ceiling=lambda base, heads: base.log_keys,
+        ),
         high=None,
         falls=True,
     ),
@@ -181,7 +223,11 @@ HEAD_MEASURES = {
         "All of each row on the farthest key that it may look at.",
         _EVEN,
         "all",
-        lambda cells: cells.distance,
+        numbers=RowNumbers(
+            values=lambda rows: rows.base.mean_distance(rows.chunk.weights),
+            even=lambda base, heads: base.mean_distance(base.weights),
+            ceiling=lambda base, heads: np.where(base.allowed, base.distance, 0).max(axis=-1),
+        ),
         square=True,
         high=None,
     ),
@@ -193,11 +239,21 @@ HEAD_MEASURES = {
         "All of each row on the key whose value is longest after the output projection.",
         "Even attention: the length of the mean value, after the output projection.",
         "all",
+        numbers=RowNumbers(
+            values=lambda rows: rows.heads.norms(rows.output),
+            even=lambda base, heads: heads.norms(heads.mix(base.weights)),
+            ceiling=lambda base, heads: base.largest(heads.value_norms),
+            by_layer=True,
+            by_runs=(
+                lambda heads, start, stop: heads.norms(heads.means(start, stop)),
+                lambda heads, start, stop: heads.longest(start, stop),
+            ),
+        ),
         high=None,
     ),
 }
-"""Measures by name. Each is a mean over the query rows that count: those that attend to something,
-are no padding, and that the definition applies to.
+"""Measures by name; another one is one more entry. Each is a mean over the query rows that count:
+those that attend to something, are no padding, and that the definition applies to.
 
 Sources: Olsson et al. 2022, "In-context Learning and Induction Heads" (previous-token, induction);
 Wang et al. 2022, "Interpretability in the Wild" (duplicate-token); Xiao et al. 2023, "Efficient

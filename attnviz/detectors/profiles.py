@@ -1,6 +1,6 @@
 """Profile: every measure of every head of a stack, in one pass, with nulls and ceilings."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import row_pieces
+from attnviz.capture.row_chunks import split_rows
 from attnviz.detectors.measures import HEAD_MEASURES
 from attnviz.detectors.row_sums import Lengths, Look, Sums
 from attnviz.errors import BadInput
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +37,8 @@ class HeadProfile:
         stack: "decoder", "encoder" or "cross".
         values: the measures.
         even: the same of a head that spreads each row evenly over the keys it may look at.
-        dealt: the same with the head's own weights and the tokens permuted over their positions,
-            mean over `attnviz.detectors.row_sums.DEALS` permutations; of measures that go by token.
+        permuted: the same with the head's own weights and the tokens permuted over their positions,
+            mean over `PERMUTATIONS` of them; of measures that go by token.
         ceilings: the largest number possible on this text.
         counted: how many query rows count.
     """
@@ -45,26 +46,26 @@ class HeadProfile:
     stack: str
     values: Grids
     even: Grids
-    dealt: Grids
+    permuted: Grids
     ceilings: Grids
     counted: Grids
 
     def null(self, name: str) -> NDArray[np.floating]:
         """(layer, head): what a measure is to be held against, the larger of its nulls."""
-        if name not in self.dealt:
+        if name not in self.permuted:
             return self.even[name]
-        return np.fmax(self.even[name], self.dealt[name])
+        return np.fmax(self.even[name], self.permuted[name])
 
-    def risen(self, name: str) -> NDArray[np.floating]:
+    def rise(self, name: str) -> NDArray[np.floating]:
         """(layer, head): how far a head is on the way from the null, 0, to the ceiling, 1; below 0
         under the null. For entropy, from even attention, 0, down to all on one key, 1."""
         falls = HEAD_MEASURES[name].falls
-        return risen(self.values[name], self.null(name), self.ceilings[name], falls=falls)
+        return measure_rise(self.values[name], self.null(name), self.ceilings[name], falls=falls)
 
     def found(self, name: str) -> list[tuple[int, int]]:
         """The (layer, head) that are more than half way from the null to the ceiling, the
         farthest first: those that a measure may be said to have found."""
-        return beyond_half(self.risen(name))
+        return find_beyond_half(self.rise(name))
 
     def table(self) -> "pd.DataFrame":
         """A row a head: layer, head, then every measure."""
@@ -74,7 +75,7 @@ class HeadProfile:
         return pd.DataFrame(columns)
 
 
-def risen(
+def measure_rise(
     values: NDArray, null: NDArray, ceilings: NDArray, *, falls: bool = False
 ) -> NDArray[np.floating]:
     """How far numbers are on the way from the null, 0, to the ceiling, 1; of a measure that falls,
@@ -83,7 +84,7 @@ def risen(
     return (values - null) / np.where(way == 0, np.nan, way)
 
 
-def beyond_half(shares: NDArray) -> list[tuple[int, int]]:
+def find_beyond_half(shares: NDArray) -> list[tuple[int, int]]:
     """The (layer, head) that are more than half way, the farthest first."""
     places = [(int(layer), int(head)) for layer, head in np.argwhere(shares > HALFWAY)]
     return sorted(places, key=lambda place: -shares[place])
@@ -97,7 +98,7 @@ def profile(
     rows: int | None = None,
     look: Look | None = None,
     lengths: Lengths | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> HeadProfile:
     """Measures of every head of a stack, all of them unless told otherwise.
 
@@ -130,18 +131,18 @@ def profile(
             )
     sums = Sums(capture, stack, measures, look, lengths)
     picked = _spread(sums.queries, rows)
-    pieces = list(row_pieces(len(picked), sums.most_heads, len(sums.key_ids)))
+    pieces = list(split_rows(len(picked), sums.most_heads, len(sums.key_ids)))
     steps = chain.from_iterable(sums.take(picked[piece]) for piece in pieces)
     for done, _ in enumerate(steps, start=1):
         if progress:
             progress(done, len(pieces) * len(sums.heads))
     sums.finish()
-    dealt = sums.means("dealt", "dealt_counted")
+    permuted = sums.means("permuted", "permuted_counted")
     return HeadProfile(
         stack=sums.stack,
         values=sums.means("values"),
         even=sums.means("even"),
-        dealt={name: dealt[name] for name in sums.by_token},
+        permuted={name: permuted[name] for name in sums.by_token},
         ceilings=sums.means("ceilings"),
         counted=sums.grids("counted"),
     )

@@ -7,36 +7,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, Piece
-from attnviz.detectors.baselines import Targets, Yardstick
+from attnviz.capture.row_chunks import BlockRows, RowChunk
+from attnviz.detectors.baselines import Baselines, Rows, Targets
 from attnviz.detectors.measures import HEAD_MEASURES, Cells
 from attnviz.heads.softmax import Array, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
 
-Look = Callable[[Heads, NDArray[np.int_], Piece], None]
+Look = Callable[[BlockRows, NDArray[np.int_], RowChunk], None]
 """Takes the heads of a layer, the rows that are there, and the rows themselves."""
 Lengths = MutableMapping[tuple[str, int], Array]
 """By stack and layer, what tells lengths after the output projection, once it is worked out."""
-DEALS = 4
-"""How often tokens are dealt out anew for a null; seeds 0, 1, ..."""
-_KINDS = ("values", "even", "dealt", "ceilings", "counted", "dealt_counted")
+PERMUTATIONS = 4
+"""How often tokens are permuted for a null; seeds 0, 1, ..."""
+_KINDS = ("values", "even", "permuted", "ceilings", "counted", "permuted_counted")
 
 
 @dataclass(frozen=True, eq=False)
-class _Sight:
-    """Rows that may look at the same keys in several layers.
+class _Shared:
+    """What layers share whose rows may look at the same keys.
 
     Attributes:
-        allowed: (1 | head, row, key) bool.
-        yard: what the rows can come to.
-        sums: {kind: (measure, 1 | head)}, what they add to the sums whatever a head does.
+        base: what the rows can come to.
+        sums: {kind: {measure: (1 | head,)}}, what they add to the sums whatever a head does.
     """
 
-    allowed: Mask
-    yard: Yardstick
-    sums: Mapping[str, NDArray]
+    base: Baselines
+    sums: Mapping[str, Mapping[str, NDArray]]
 
 
 class Sums:
@@ -53,121 +51,117 @@ class Sums:
         self._look = look
         blocks = [capture.block(layer, stack) for layer in capture.layers(stack)]
         self.stack = blocks[0].stack
-        self.heads = [Heads(block, lengths) for block in blocks]
+        self.heads = [BlockRows(block, lengths) for block in blocks]
         self.queries = blocks[0].queries
         self.most_heads = max(block.heads for block in blocks)
         self.query_ids = np.array([token.id for token in capture.query_tokens(stack)])
         self.key_ids = np.array([token.id for token in capture.key_tokens(stack)])
-        padding = capture.padding.get("decoder" if self.stack == "cross" else self.stack)
-        self._real = np.ones(self.queries, bool) if padding is None else ~padding
-        square = self.stack != "cross"
+        self._real = ~capture.query_padding(stack)
         self.names = [name for name in HEAD_MEASURES if name in measures]
         asked = {name: HEAD_MEASURES[name] for name in self.names}
-        self._measures = {n: m for n, m in asked.items() if square or not m.square}
-        self._shares = {n: m for n, m in self._measures.items() if m.target and m.high == 1}
+        applies = {n: m for n, m in asked.items() if self.stack != "cross" or not m.square}
+        self._shares = {n: m for n, m in applies.items() if m.target}
+        self._numbers = {n: (m.numbers, m.counts) for n, m in applies.items() if m.numbers}
         self.by_token = [name for name, measure in self._shares.items() if measure.by_token]
         fixed = np.array([token.special for token in capture.key_tokens(stack)])
-        deals = range(DEALS if self.by_token else 0)
-        self._ids = [_dealt(self.key_ids, fixed, seed) for seed in deals]
+        seeds = range(PERMUTATIONS if self.by_token else 0)
+        self._permuted = [permute_tokens(self.key_ids, fixed, seed) for seed in seeds]
         shape = (len(self.names), max(b.layer for b in blocks) + 1, self.most_heads)
-        self._sums = {kind: np.zeros(shape) for kind in _KINDS}
-        self._runs: dict[Heads, list[tuple[NDArray, NDArray, Mask]]] = {}
+        self._sums = {kind: np.zeros(shape) for kind in _KINDS}  # each (measure, layer, head)
+        self._runs: dict[tuple[BlockRows, str], list[tuple[NDArray, NDArray, Mask]]] = {}
 
     def take(self, rows: NDArray[np.int_]) -> Iterator[None]:
         """Add these rows of every layer to the sums, a layer at a time."""
-        cells = Cells(rows, self.query_ids[rows], self.key_ids)
-        targets = Targets.of(self._shares.values(), cells, self._real[rows], self._ids)
-        known: dict[Hashable, _Sight] = {}  # layers mostly share a mask
+        targets = self._targets(rows)
+        known: dict[Hashable, _Shared] = {}  # layers mostly share a mask
         picked = rows.tolist()
         for heads in self.heads:
-            by = heads.block.looks
+            by = heads.block.mask_key
             if by not in known:
                 allowed = heads.allowed(picked)
                 # some models hand each layer a mask of its own that says the same
                 same = np.packbits(allowed).tobytes(), allowed.shape
-                known[by] = known[same] = known.get(same) or self._sight(allowed, targets)
-            sight = known[by]
-            piece = heads.piece(picked, sight.allowed)
-            self._add(heads, piece, sight)
+                known[by] = known[same] = known.get(same) or self._share(
+                    Baselines(allowed, targets), heads
+                )
+            shared = known[by]
+            chunk = heads.chunk(picked, shared.base.allowed)
+            for kind, sums in shared.sums.items():
+                self._add(heads, kind, sums)
+            self._add_values(Rows(heads, chunk, shared.base))
             if self._look is not None:
-                self._look(heads, rows, piece)
+                self._look(heads, rows, chunk)
             yield
 
-    def _sight(self, allowed: Mask, targets: Targets) -> _Sight:
-        yard = Yardstick(allowed, targets)
-        own, total = len(self._shares), yard.attends.sum(axis=-1)
-        counted = dict(zip(self._shares, yard.counted, strict=True))
-        even = dict(zip(self._shares, yard.even[:own], strict=True))
-        ceilings = dict(zip(self._shares, yard.reached[:own], strict=True))
-        if "distance" in self._measures:
-            counted["distance"] = total
-            even["distance"] = _sum(yard.even_away, yard.attends)
-            ceilings["distance"] = _sum(yard.farthest, yard.attends)
-        if "entropy" in self._measures:
-            counted["entropy"] = total
-            even["entropy"] = ceilings["entropy"] = _sum(yard.log_keys, yard.attends)
-        if "focus" in self._measures:
-            counted["focus"] = ceilings["focus"] = (yard.attends & yard.chooses).sum(axis=-1)
-        dealt = self._by_token(yard.reached[own:])
-        grids = {"counted": counted, "even": even, "ceilings": ceilings, "dealt_counted": dealt}
-        return _Sight(allowed, yard, {k: self._grid(g, len(allowed)) for k, g in grids.items()})
+    def _targets(self, rows: NDArray[np.int_]) -> Targets:
+        cells = Cells(rows, self.query_ids[rows], self.key_ids)
+        real, shares = self._real[rows], list(self._shares.values())
+        asked = [(share, cells) for share in shares]
+        permuted = [Cells(rows, ids[rows], ids) for ids in self._permuted]
+        asked += [(share, one) for one in permuted for share in shares if share.by_token]
+        sought = np.zeros((len(asked), len(rows), len(self.key_ids)), bool)  # (target, row, key)
+        for number, (share, tokens) in enumerate(asked):
+            assert share.target is not None
+            later = real & (rows > 0) if share.counts == "after" else real
+            np.logical_and(share.target(tokens), later[:, None], out=sought[number])
+        counts = [share.counts for share in shares]
+        return Targets(rows, real, counts, sought, cells.distance.astype(np.float32))
 
-    def _add(self, heads: Heads, piece: Piece, sight: _Sight) -> None:
-        yard, count, own = sight.yard, heads.block.heads, len(self._shares)
-        self._to(heads, sight.sums)
-        found = yard.weighed(piece.weights)
+    def _share(self, base: Baselines, heads: BlockRows) -> _Shared:
+        own, found = len(self._shares), base.sum_sought(base.weights)  # (target, 1 | head)
+        counted = dict(zip(self._shares, base.counted, strict=True))
+        even = dict(zip(self._shares, found[:own], strict=True))
+        ceilings = dict(zip(self._shares, base.reached[:own], strict=True))
+        for name, (numbers, counts) in self._numbers.items():
+            if not numbers.by_layer:
+                rows = base.counting(counts)
+                counted[name] = rows.sum(axis=-1)
+                even[name] = _sum(numbers.even(base, heads), rows)
+                ceilings[name] = _sum(numbers.ceiling(base, heads), rows)
+        permuted = self._by_token(base.reached[own:])
+        sums = {"even": even, "ceilings": ceilings}
+        return _Shared(base, sums | {"counted": counted, "permuted_counted": permuted})
+
+    def _add_values(self, rows: Rows) -> None:
+        heads, base, own = rows.heads, rows.base, len(self._shares)
+        found = base.sum_sought(rows.chunk.weights)  # (target, head)
         values = dict(zip(self._shares, found[:own], strict=True))
-        if "distance" in self._measures:
-            values["distance"] = _sum(yard.away(piece.weights), yard.attends)
-        if "entropy" in self._measures or "focus" in self._measures:
-            entropy = _entropy(piece.weights)
-            values["entropy"] = _sum(entropy, yard.attends)
-            part = 1 - entropy / np.where(yard.chooses, yard.log_keys, 1)
-            values["focus"] = _sum(part, yard.attends & yard.chooses)
-        if "output_norm" in self._measures and piece.output is not None and heads.projects:
-            values["output_norm"] = _sum(heads.norms(piece.output), yard.attends)
-            self._add_norms(heads, yard)
-        dealt = self._by_token(found[own:])
-        self._to(heads, {"values": self._grid(values, count), "dealt": self._grid(dealt, count)})
-
-    def _add_norms(self, heads: Heads, yard: Yardstick) -> None:
-        """What output norms stand against; of rows that look at one run of keys, in the end."""
-        self._norms(heads, "counted", yard.attends, yard.attends)
-        if yard.runs is not None:
-            self._runs.setdefault(heads, []).append((*yard.runs, yard.attends))
-            return
-        self._norms(heads, "even", yard.even_norms(heads), yard.attends)
-        self._norms(heads, "ceilings", yard.longest(heads), yard.attends)
+        for name, (numbers, counts) in self._numbers.items():
+            if numbers.by_layer and not heads.projects:
+                continue
+            counting = base.counting(counts)
+            values[name] = _sum(numbers.values(rows), counting)
+            if numbers.by_layer:
+                self._add(heads, "counted", {name: _sum(counting, counting)})
+                if numbers.by_runs is not None and base.runs is not None:
+                    self._runs.setdefault((heads, name), []).append((*base.runs, counting))
+                    continue
+                self._add(heads, "even", {name: _sum(numbers.even(base, heads), counting)})
+                self._add(heads, "ceilings", {name: _sum(numbers.ceiling(base, heads), counting)})
+        self._add(heads, "values", values)
+        self._add(heads, "permuted", self._by_token(found[own:]))
 
     def finish(self) -> None:
         """Add what rows that look at one run of keys may come to: of all rows of a layer at once,
         for it takes sums over all keys, too many to be kept for every layer."""
-        for heads, runs in self._runs.items():
-            start, stop, attends = (np.concatenate(one, axis=-1) for one in zip(*runs, strict=True))
-            self._norms(heads, "even", heads.norms(heads.means(start, stop)), attends)
-            self._norms(heads, "ceilings", heads.longest(start, stop), attends)
+        for (heads, name), runs in self._runs.items():
+            start, stop, counting = (np.concatenate(r, axis=-1) for r in zip(*runs, strict=True))
+            by_runs = self._numbers[name][0].by_runs
+            assert by_runs is not None
+            for kind, of in zip(("even", "ceilings"), by_runs, strict=True):
+                self._add(heads, kind, {name: _sum(of(heads, start, stop), counting)})
         self._runs.clear()
 
-    def _norms(self, heads: Heads, kind: str, rows: NDArray, counts: Mask) -> None:
-        self._to(heads, {kind: self._grid({"output_norm": _sum(rows, counts)}, heads.block.heads)})
+    def _add(self, heads: BlockRows, kind: str, sums: Mapping[str, NDArray]) -> None:
+        """Add {measure: (1 | head,)} of a layer."""
+        block = heads.block
+        for name, of_heads in sums.items():
+            self._sums[kind][self.names.index(name), block.layer, : block.heads] += of_heads
 
-    def _by_token(self, deals: NDArray) -> dict[str, NDArray]:
-        """{measure: (1 | head,)}: (deal and measure, 1 | head) added up over the deals."""
+    def _by_token(self, sums: NDArray) -> dict[str, NDArray]:
+        """{measure: (1 | head,)}: (permutation and measure, 1 | head), over permutations."""
         names = self.by_token
-        return {name: deals[n :: len(names)].sum(axis=0) for n, name in enumerate(names)}
-
-    def _grid(self, rows: Mapping[str, NDArray], heads: int) -> NDArray:
-        """(measure, 1 | head): rows of the measures that are asked for, 0 in the others."""
-        grid = np.zeros((len(self.names), heads))
-        for number, name in enumerate(self.names):
-            if name in rows:
-                grid[number] = rows[name]
-        return grid
-
-    def _to(self, heads: Heads, grids: Mapping[str, NDArray]) -> None:
-        """Add (measure, 1 | head) sums of a layer, by kind."""
-        for kind, grid in grids.items():
-            self._sums[kind][:, heads.block.layer, : heads.block.heads] += grid
+        return {name: sums[n :: len(names)].sum(axis=0) for n, name in enumerate(names)}
 
     def grids(self, kind: str) -> dict[str, NDArray]:
         """{measure: (layer, head)}: sums over rows."""
@@ -180,23 +174,13 @@ class Sums:
         return dict(zip(self.names, means.astype(np.float32), strict=True))
 
 
-def _dealt(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
-    """The ids with all but the special ones dealt out anew over their places."""
-    dealt = ids.copy()
-    dealt[~fixed] = np.random.default_rng(seed).permutation(ids[~fixed])
-    return dealt
+def permute_tokens(ids: NDArray, fixed: Mask, seed: int) -> NDArray:
+    """The ids in another order; special ones stay where they are."""
+    permuted = ids.copy()
+    permuted[~fixed] = np.random.default_rng(seed).permutation(ids[~fixed])
+    return permuted
 
 
-def _sum(rows: NDArray, counts: Mask) -> NDArray:
+def _sum(rows: NDArray | float, counts: Mask) -> NDArray:
     """(1 | head,): (1 | head, row) added up over the rows that count."""
     return np.where(counts, rows, 0).sum(axis=-1)
-
-
-def _entropy(weights: Array) -> Array:
-    """(head, row), in nats, of what goes to tokens: a sink's share is no token's."""
-    logs = weights + np.finfo(np.float32).tiny  # 0 ln 0 is 0
-    np.log(logs, out=logs)
-    total = weights.sum(axis=-1)
-    whole = np.where(total > 0, total, np.float32(1))
-    # the entropy of w / t is ln t - (sum of w ln w) / t
-    return np.log(whole) - np.einsum("hrk,hrk->hr", weights, logs) / whole

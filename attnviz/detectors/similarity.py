@@ -1,15 +1,15 @@
-"""Alike: how far the weights of every head of a stack are from those of one of them."""
+"""Similarity: how far the weights of every head of a stack are from those of one of them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.capture.row_chunks import Heads, row_pieces
-from attnviz.heads.comparison import apart
+from attnviz.capture.row_chunks import BlockRows, split_rows
+from attnviz.heads.distances import row_divergences
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -60,13 +60,13 @@ def alike(
     stack: str | None = None,
     *,
     rows: int = ROWS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Alike:
     """How far every head of a stack is from one of them on this text, by its weights.
 
-    A row of weights is a distribution over the keys, a sink's share being one more place; two rows
-    are as far apart as `attnviz.heads.comparison.apart` says. At most `rows` query rows are looked
-    at, evenly spread over the text, padding left out.
+    A row of weights is a distribution over the keys, a sink's share being one more place; rows are
+    compared by `attnviz.heads.distances.row_divergences`. At most `rows` query rows are looked at,
+    evenly spread over the text, padding left out.
 
     Raises:
         BadInput: no such stack, layer or head.
@@ -76,22 +76,21 @@ def alike(
     >>> alike(capture, 0, 2).order[0]  # the other head that spreads its weights evenly
     (1, 2)
     """
-    one = capture.head(layer, head, stack)
-    padding = capture.padding.get("decoder" if one.stack == "cross" else one.stack)
-    real = np.arange(len(one.allowed)) if padding is None else np.flatnonzero(~padding)
+    capture.head(layer, head, stack)  # refuses one that is not there
+    real = np.flatnonzero(~capture.query_padding(stack))
     picked = real[np.linspace(0, len(real) - 1, min(rows, len(real))).round().astype(int)]
     blocks = [capture.block(number, stack) for number in capture.layers(stack)]
     most = max(block.heads for block in blocks)
-    sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))
-    counted = np.zeros(sums.shape[1:])
-    own = Heads(capture.block(layer, stack)).piece(picked.tolist())
-    mine = _whole(own.weights[head], blocks[0].keys)
-    attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)
+    sums = np.zeros((2, max(block.layer for block in blocks) + 1, most))  # (2, layer, head)
+    counted = np.zeros(sums.shape[1:])  # (layer, head)
+    own = BlockRows(capture.block(layer, stack)).chunk(picked.tolist())
+    mine = _whole(own.weights[head], blocks[0].keys)  # (row, key + 1)
+    attends = own.allowed[head if len(own.allowed) > 1 else 0].any(axis=-1)  # (row,)
     for done, block in enumerate(blocks, start=1):
-        ready, at = Heads(block), (block.layer, slice(0, block.heads))
-        for piece in row_pieces(len(picked), block.heads, block.keys):
-            found = ready.piece(picked[piece].tolist())
-            far = apart(mine[piece], _whole(found.weights, block.keys))
+        ready, at = BlockRows(block), (block.layer, slice(0, block.heads))
+        for piece in split_rows(len(picked), block.heads, block.keys):
+            found = ready.chunk(picked[piece].tolist())
+            far = row_divergences(mine[piece], _whole(found.weights, block.keys))  # 2 x (head, row)
             seen = found.allowed.any(axis=-1) & attends[piece] & np.isfinite(far[0])
             counted[at] += np.broadcast_to(seen, far[0].shape).sum(axis=-1)
             sums[0][at] += np.where(seen, far[0], 0).sum(axis=-1)

@@ -1,12 +1,13 @@
 """Thumbnails: the weights of every head of a stack as small maps."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnviz.capture.row_chunks import Heads, row_pieces
+from attnviz.capture.row_chunks import BlockRows, split_rows
 from attnviz.heads.overview import Thumbnails, block_maxima
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -19,7 +20,7 @@ def thumbnails(
     stack: str | None = None,
     *,
     pixels: int = PIXELS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Thumbnails:
     """The weights of every head, a pixel a cell up to `pixels` tokens, then block maxima: a
     maximum shows a single strong cell that a mean would drown. It is no weight of anything.
@@ -38,13 +39,13 @@ def thumbnails(
     size = -(-max(queries, keys) // pixels)
     heads = max(block.heads for block in blocks)
     shape = (max(numbers) + 1, heads, -(-queries // size), -(-keys // size))
-    cells = np.full(shape, np.nan, np.float16)
+    cells = np.full(shape, np.nan, np.float16)  # (layer, head, y, x)
     for done, block in enumerate(blocks, start=1):
-        ready = Heads(block)
-        for rows in _pieces(queries, block.heads, keys, size):
-            piece = ready.piece(range(rows.start, rows.stop))
-            np.copyto(piece.weights, -1, where=~piece.allowed)  # the piece is ours alone
-            largest = block_maxima(piece.weights, size)
+        block_rows = BlockRows(block)
+        for rows in _whole_blocks(queries, block.heads, keys, size):
+            chunk = block_rows.chunk(range(rows.start, rows.stop))
+            np.copyto(chunk.weights, -1, where=~chunk.allowed)  # made for us alone
+            largest = block_maxima(chunk.weights, size)  # (head, block, block)
             at = rows.start // size
             small = np.where(largest < 0, np.nan, largest)
             here = cells[block.layer, : block.heads, at : at + small.shape[1], : small.shape[2]]
@@ -54,9 +55,9 @@ def thumbnails(
     return Thumbnails(cells, size)
 
 
-def _pieces(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
+def _whole_blocks(queries: int, heads: int, keys: int, size: int) -> Iterator[slice]:
     """Slices of rows that hold whole blocks of that size, or lie in one that is too large."""
-    for whole in row_pieces(queries, heads, keys, of=size):
+    for whole in split_rows(queries, heads, keys, of=size):
         count = whole.stop - whole.start
-        for part in row_pieces(count, heads, keys) if count <= size else [slice(0, count)]:
+        for part in split_rows(count, heads, keys) if count <= size else [slice(0, count)]:
             yield slice(whole.start + part.start, whole.start + part.stop)

@@ -1,6 +1,5 @@
 """The heads of a layer averaged, the layers multiplied, and the evenest head of a layer."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from attnviz.experiments.one_row import tabulate_keys
 from attnviz.heads.distances import total_variation
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 from attnviz.tokens.token import number_labels
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def roll_out(
     capture: "Capture",
     head: Head,
     query: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Rollout:
     """The rollout of the attention of a head's stack (Abnar and Zuidema 2020, "Quantifying
     Attention Flow in Transformers"), and of attention that is even over all that a query may see.

@@ -1,6 +1,6 @@
 """One row of a head changed, and how far the output moves: keys taken away, other weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from attnviz.experiments.one_row import tabulate_keys
 from attnviz.heads.head import Head
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from attnviz.interventions import Intervention
     from attnviz.models import LoadedModel
 
-Progress = Callable[[int, int], None]
-"""Called with (done, total)."""
 SAID = {
     "weight": "Weight",
     "weighted_value_norm": "Weight x value norm",
@@ -38,7 +37,7 @@ def measure_changes(
     whatifs: Sequence[Sequence["Intervention"]],
     query: int,
     *,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> list[float]:
     """How far each what-if, a list of interventions that act together, moves the output: the total
     variation of the distribution over tokens, 0 to 1, or, of a model that predicts none, 1 minus
@@ -55,11 +54,11 @@ def measure_changes(
     >>> first > last
     True
     """
-    from attnviz.faithfulness.agreement import change
+    from attnviz.faithfulness.agreement import output_change
     from attnviz.interventions import effects
 
     outputs = effects(model, capture, whatifs, progress=progress)
-    return [change(capture, output, query) for output in outputs]
+    return [output_change(capture, output, query) for output in outputs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def remove_keys(
     query: int,
     *,
     erase: bool = False,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> KeyRemoval:
     """Every key of one row hidden, its value zeroed and, with `erase`, hidden from every head: see
     `attnviz.faithfulness.agreement`.
@@ -144,7 +143,7 @@ def permute_row(
     *,
     whole_layer: bool = False,
     count: int = 100,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> PermutedRow:
     """One row's weights permuted `count` times, made even, and erased one by one; with
     `whole_layer` the first two in every head of the layer. Sources: see
@@ -184,7 +183,7 @@ def seek_weights(
     *,
     steps: int = 60,
     restarts: int = 2,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> SoughtWeights:
     """Weights as far as possible from one row's that move the output by next to nothing: see
     `attnviz.faithfulness.adversary`.

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from attnviz.experiments.changed_rows import Progress, measure_changes
+from attnviz.experiments.changed_rows import measure_changes
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture
@@ -75,7 +76,7 @@ def measure_effect(
     query: int,
     *,
     layers: list[int] | None = None,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> HeadGrids:
     """How far the output moves without each head, as `attnviz.detectors.effect`: nats, without a
     known ceiling, or 1 - cosine, 0 to 2. The null is 0.
@@ -131,7 +132,7 @@ def measure_on_controls(
     stack: str,
     *,
     draws: int = 3,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> ControlTexts:
     """Measures of all heads on the text, on its tokens shuffled and on random tokens, the latter
     two as means over so many draws; see `attnviz.detectors.controls`.
@@ -155,7 +156,7 @@ def sweep_heads(
     query: int,
     *,
     how: str = "zero",
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> pd.DataFrame:
     """Every head of a stack taken away in turn at one token: "Layer", "Head" and the "Change" of
     the output (see `measure_changes`), the largest first.

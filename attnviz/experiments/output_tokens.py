@@ -24,9 +24,9 @@ SHOWN = 6
 def has_output(capture: "Capture") -> bool:
     """Whether the model puts out anything on this text that two runs can be compared by: a model
     that fills masks puts out nothing where there is none."""
-    from attnviz.interventions.engine import answer
+    from attnviz.interventions.engine import model_output
 
-    return answer(capture).size > 0
+    return model_output(capture).size > 0
 
 
 def find_output_row(capture: "Capture", stack: str, query: int) -> int:

@@ -19,7 +19,7 @@ from attnviz.export.one_head_view import head_view
 from attnviz.export.script import asked_of
 from attnviz.export.two_heads_view import compare_view
 from attnviz.models.catalog import CATALOG
-from attnviz.models.progress import Progress
+from attnviz.progress import Progress
 
 if TYPE_CHECKING:
     from attnviz.capture import Capture

@@ -16,12 +16,7 @@ from attnviz.faithfulness.other_weights import (
     permutations,
 )
 from attnviz.faithfulness.rollout import rollout, uniform_rollout
-from attnviz.heads.distances import (
-    js_divergence,
-    kendall,
-    spearman,
-    total_variation,
-)
+from attnviz.heads.distances import js_divergence, kendall, spearman, total_variation
 
 __all__ = [
     "Adversary",

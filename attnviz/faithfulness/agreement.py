@@ -1,6 +1,5 @@
 """Agreement: what a row's weights say of each token, beside what happens when it is taken away."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -8,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.errors import BadInput, UnsupportedModel
-from attnviz.faithfulness.gradient import of_weights
+from attnviz.faithfulness.gradient import weight_gradient
 from attnviz.faithfulness.logit_attribution import DirectPath, direct_path, refuse_indirect
-from attnviz.heads.distances import kendall, softmax, spearman, total_variation
+from attnviz.heads.distances import cosine_distance, kendall, logit_variation, spearman
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import HideKeys, Intervention, ZeroValue, effects
-from attnviz.interventions.engine import answer, compared
-from attnviz.interventions.run import cosine_distance
+from attnviz.interventions.engine import model_output, output_to_compare
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +109,7 @@ def agreement(
     stack: str | None = None,
     token_id: int | None = None,
     erase: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Agreement:
     """Every key of one row by weight, by contribution, by gradient, and by what taking it away
     does to the output.
@@ -133,7 +132,7 @@ def agreement(
             why="The model gives no logits on this text.",
             todo="Leave token_id out, or choose a model with a language-modelling head.",
         )
-    stack, query = place(capture, layer, query, stack)
+    stack, query = locate_row(capture, layer, query, stack)
     shown = capture.head(layer, head, stack)
     row = shown.contributions(query)
     keys = np.flatnonzero(shown.allowed[query]).tolist()
@@ -146,9 +145,9 @@ def agreement(
     table = row.iloc[keys].reset_index(drop=True)
     table = table[["position", "token", "weight", "weighted_value_norm", "contribution_norm"]]
     if token_id is None and has_logits(capture):
-        token_id = int(answer(capture)[-1].argmax())
+        token_id = int(model_output(capture)[-1].argmax())
     table["gradient_x_weight"] = _gradient(model, capture, shown, query, token_id)[keys]
-    path, why = _straight(model, capture, shown, query, token_id)
+    path, why = _direct(model, capture, shown, query, token_id)
     table["direct_logit"] = np.nan if path is None else np.abs(path.of_keys(shown, query)[keys])
     kinds: dict[str, list[Intervention]] = {
         "key_hiding": [HideKeys(layer, head, stack, keys=(k,), queries=(query,)) for k in keys],
@@ -157,7 +156,7 @@ def agreement(
     }
     whatifs = [[one] for ones in kinds.values() for one in ones]
     outputs = effects(model, capture, whatifs, progress=progress)
-    changes = [change(capture, output, query) for output in outputs]
+    changes = [output_change(capture, output, query) for output in outputs]
     for name, ones in kinds.items():
         table[name] = changes[: len(ones)] if ones else np.nan
         changes = changes[len(ones) :]
@@ -169,17 +168,19 @@ def has_logits(capture: "Capture") -> bool:
     return capture.logits is not None and len(capture.logits) > 0
 
 
-def change(capture: "Capture", output: Array, query: int) -> float:
+def output_change(capture: "Capture", output: Array, query: int) -> float:
     """How far an output is from the baseline's: of the distribution over tokens, or, where there
     is none, of the query's last hidden state; a model with two sides gives those of its decoder,
     whose last stands for a query beyond them."""
-    before = compared(capture)
+    before = output_to_compare(capture)
     if has_logits(capture):
-        return total_variation(softmax(before[-1]), softmax(output[-1]))
+        return logit_variation(before, output)
     return float(cosine_distance(before, output)[min(query, len(before) - 1)])
 
 
-def place(capture: "Capture", layer: int, query: int | None, stack: str | None) -> tuple[str, int]:
+def locate_row(
+    capture: "Capture", layer: int, query: int | None, stack: str | None
+) -> tuple[str, int]:
     """(stack, row): the stack asked for or the capture's own, and the row or the last."""
     block = capture.block(layer, stack)
     return block.stack, block.queries - 1 if query is None else query
@@ -190,11 +191,13 @@ def _gradient(
 ) -> Array:
     if token_id is None or shown.v is None:
         return np.full(shown.allowed.shape[1], np.nan, np.float32)
-    slope = of_weights(model, capture, shown.layer, shown.head, query, token_id, stack=shown.stack)
+    slope = weight_gradient(
+        model, capture, shown.layer, shown.head, query, token_id, stack=shown.stack
+    )
     return np.abs(shown.weights[query] * slope)
 
 
-def _straight(
+def _direct(
     model: "LoadedModel", capture: "Capture", shown: Head, query: int, token_id: int | None
 ) -> tuple[DirectPath | None, str]:
     """The straight way from a row to a token's logit; or none, and why in words."""

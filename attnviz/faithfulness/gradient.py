@@ -1,5 +1,6 @@
 """The gradient of one logit, as it reaches one attention block's output."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -7,18 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture.block import Block
-from attnviz.capture.block_locator import Places
-from attnviz.capture.forward import run as run_model
-from attnviz.capture.recording import Recording
+from attnviz.capture.block_locator import BlockLocator
+from attnviz.capture.forward import run_forward
 from attnviz.capture.result import Capture
 from attnviz.heads.softmax import Array
 from attnviz.interventions import engine
+from attnviz.interventions.shortcut import later_positions
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
 
 
-def of_weights(
+def weight_gradient(
     model: "LoadedModel",
     capture: Capture,
     layer: int,
@@ -41,38 +42,42 @@ def of_weights(
 
 
 def _gradient(model: "LoadedModel", capture: Capture, at: tuple[str, int], token_id: int) -> Array:
-    way = engine.way_of(model, capture)
-    recording = leaf_recorder(way.recorder)(Places(model.hf, capture.info.kind), at)
-    hf = engine.from_layer(model.hf, capture, at[1])
+    leaves: list[Tensor] = []
 
-    def run(hf: nn.Module, forward: Any) -> Tensor:
-        output = run_model(hf, forward, gradients=True)
-        return output.logits[0, logit_row(capture, output.logits), token_id]
+    def make_leaf(mixed: Tensor) -> Tensor:
+        leaves.append(mixed.detach().clone().requires_grad_())
+        return leaves[-1]
 
-    logit = way.under(recording, hf, run, capture.forward)
-    (gradient,) = torch.autograd.grad(logit, recording.leaf)
+    logits = logits_with(model, capture, at, make_leaf)
+    (gradient,) = torch.autograd.grad(logits[token_id], leaves)
     return np.asarray(gradient.float().cpu().numpy())
 
 
-def logit_row(capture: Capture, logits: Tensor) -> int:
-    """The row of a run's logits that is of the last position kept."""
-    return -1 if logits.shape[1] == 1 else capture.logit_positions[-1]
+def logits_with(
+    model: "LoadedModel",
+    capture: Capture,
+    at: tuple[str, int],
+    change: Callable[[Tensor], Tensor],
+    first: int = 0,
+) -> Tensor:
+    """(vocabulary,): the logits at the last position kept, with a gradient, of a run in which one
+    block's output, (query, head, d_v) from position `first` on, is changed.
 
+    Args:
+        at: the block's stack and layer.
+    """
+    strategy = engine.strategy_of(model, capture)
 
-def leaf_recorder(recorder: type[Recording]) -> Any:
-    """A recorder that makes one block's output a leaf, so that a gradient by it can be taken."""
+    class Changed(strategy.recorder):  # type: ignore[name-defined]
+        def open_call(self, block: Block, mixed: Tensor) -> Tensor:
+            return change(mixed) if (block.stack, block.layer) == at else mixed
 
-    class Leaf(recorder):  # type: ignore[valid-type, misc]
-        leaf: Tensor
+    hf = engine.start_at_layer(model.hf, capture, at[1], first)
+    forward = later_positions(model.hf, capture, first, 1) if first else capture.forward
+    recording = Changed(BlockLocator(model.hf, capture.info.kind), offset=first)
 
-        def __init__(self, places: Places, at: tuple[str, int]) -> None:
-            super().__init__(places)
-            self._at = at
+    def run(hf: nn.Module, forward: Any) -> Tensor:
+        logits = run_forward(hf, forward, gradients=True).logits
+        return logits[0, -1 if logits.shape[1] == 1 else capture.logit_positions[-1]]
 
-        def opened(self, block: Block, mixed: Tensor) -> Tensor:
-            if (block.stack, block.layer) != self._at:
-                return mixed
-            self.leaf = mixed.detach().clone().requires_grad_()
-            return self.leaf
-
-    return Leaf
+    return strategy.run_recorded(recording, hf, run, forward)

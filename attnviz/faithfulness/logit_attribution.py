@@ -88,11 +88,15 @@ def direct_path(
     unembedding = model.hf.get_output_embeddings()
     layers = layers_of(model.hf, capture)
     if capture.info.kind != "decoder" or unembedding is None or capture.logits is None:
-        raise _none("The logits of this model are not read off the residual stream of a decoder.")
+        raise _left_out(
+            "The logits of this model are not read off the residual stream of a decoder."
+        )
     if is_spread(model.hf):
-        raise _none("The model is spread over devices, so its last layer cannot be run apart.")
+        raise _left_out("The model is spread over devices, so its last layer cannot be run apart.")
     if layers is None:
-        raise _none("The layers of this model are not one list, so its stream cannot be followed.")
+        raise _left_out(
+            "The layers of this model are not one list, so its stream cannot be followed."
+        )
     parts = _parts(model.hf, capture, layers, unembedding.weight.shape[1])
     logits = capture.logits[-1].astype(np.float64)
     token_id = int(logits.argmax()) if token_id is None else token_id
@@ -114,12 +118,12 @@ def refuse_indirect(path: DirectPath, block: Block) -> None:
     """Raise UnsupportedModel where what a block puts out is no part of the stream as it is."""
     heads = [block.head(head, [block.queries - 1]) for head in range(block.heads)]
     if any(head.w_o is None or head.v is None for head in heads):
-        raise _none(block.between or "The values or the output projection are out of reach.")
-    output = sum(head.output[0] @ head.w_o for head in heads)
+        raise _left_out(block.between or "The values or the output projection are out of reach.")
+    output = sum(head.output[0] @ head.w_o for head in heads)  # (d_model,)
     if heads[0].w_o_bias is not None:
         output = output + heads[0].w_o_bias
     if not any(_same(part, np.asarray(output, np.float64)) for part in path.parts):
-        raise _none(
+        raise _left_out(
             "What the attention block puts out is scaled or normed before it is added to the "
             "residual stream."
         )
@@ -152,10 +156,10 @@ def _final_norm(
             normed = vector if norm is None else norm(vector[None, None])[0, 0]
             logits = _vector(unembedding(normed))
         if _same(logits, capture.logits[-1].astype(np.float64)):
-            found = _frozen(norm, stream, _vector(normed))
+            found = _freeze_norm(norm, stream, _vector(normed))
             if found is not None:
                 return found
-    raise _none(
+    raise _left_out(
         "No norm of this model, followed by the unembedding, makes its logits of the residual "
         "stream: they are scaled or capped afterwards, or the stream goes another way."
     )
@@ -170,7 +174,7 @@ def _candidates(hf: nn.Module, layers: str, size: int) -> Iterator[nn.Module | N
     yield None
 
 
-def _frozen(norm: nn.Module | None, x: Vector, normed: Vector) -> _Norm | None:
+def _freeze_norm(norm: nn.Module | None, x: Vector, normed: Vector) -> _Norm | None:
     """The norm as a linear map, where it is one of those known, with the scale it had here."""
     if norm is None:
         return _Norm("no norm", np.ones_like(x), False, 1.0, np.zeros_like(x))
@@ -245,7 +249,7 @@ def _same(one: Vector, other: Vector) -> bool:
     return bool(np.abs(one - other).max() <= AGREES * np.abs(other).max())
 
 
-def _none(why: str) -> UnsupportedModel:
+def _left_out(why: str) -> UnsupportedModel:
     return UnsupportedModel(
         what="Direct logit attribution is left out.",
         why=why,

@@ -1,4 +1,4 @@
-"""Other weights in the place of a head's: dealt out anew, even, erased, or sought to mislead.
+"""Other weights in the place of a head's: permuted, even, erased, or sought to mislead.
 
 Jain and Wallace 2019 ("Attention is not Explanation"), Wiegreffe and Pinter 2019 ("Attention is
 not not Explanation"), Serrano and Smith 2019 ("Is Attention Interpretable?"). All three studied
@@ -7,41 +7,35 @@ changed, and the others and the residual path go on as before. What needs traini
 diagnostic and adversarial training, is not run.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnviz.capture.block import Block
-from attnviz.capture.block_locator import Places
-from attnviz.capture.forward import run as run_model
-from attnviz.capture.recording import Recording
 from attnviz.errors import BadInput
-from attnviz.faithfulness.agreement import change, has_logits, place
-from attnviz.faithfulness.gradient import logit_row
+from attnviz.faithfulness.agreement import has_logits, locate_row, output_change
+from attnviz.faithfulness.gradient import logits_with
 from attnviz.heads.distances import js_divergence
 from attnviz.heads.head import Head
 from attnviz.heads.softmax import Array
 from attnviz.interventions import Flatten, HideKeys, Intervention, Permute, effects, engine
-from attnviz.interventions.shortcut import later_positions
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
     from attnviz.models import LoadedModel
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True)
 class Permutations:
-    """Changes of the output under random deals of a row's weights.
+    """Changes of the output under random permutations of a row's weights.
 
     Attributes:
-        changes: (deal,) as `attnviz.faithfulness.agreement.change`.
-        divergences: (deal,) Jensen-Shannon divergence of the dealt row from the real one, nats.
+        changes: (permutation,) as `attnviz.faithfulness.agreement.output_change`.
+        divergences: (permutation,) Jensen-Shannon divergence of the permuted row from the real
+            one, nats.
     """
 
     changes: Array
@@ -61,20 +55,21 @@ def permutations(
     *,
     stack: str | None = None,
     count: int = 100,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Permutations:
-    """Deal out a row's weights at random, `count` times, and watch the output.
+    """Permute a row's weights at random, `count` times, and watch the output.
 
-    `head` None deals the row in every head of the layer at once. The row is the last by default.
+    `head` None permutes the row in every head of the layer at once. The row is the last by default.
     """
-    stack, row = place(capture, layer, query, stack)
-    deals = [Permute(layer, head, stack, query=row, seed=seed) for seed in range(count)]
-    outputs = effects(model, capture, [[deal] for deal in deals], progress=progress)
+    stack, row = locate_row(capture, layer, query, stack)
+    changes = [Permute(layer, head, stack, query=row, seed=seed) for seed in range(count)]
+    outputs = effects(model, capture, [[one] for one in changes], progress=progress)
     shown = capture.head(layer, head or 0, stack)
+    real = shown.weights[row]
     return Permutations(
-        np.array([change(capture, output, row) for output in outputs], np.float32),
+        np.array([output_change(capture, output, row) for output in outputs], np.float32),
         np.array(
-            [js_divergence(shown.weights[row], deal.apply(shown).weights[row]) for deal in deals],
+            [js_divergence(real, one.apply(shown).weights[row]) for one in changes],
             np.float32,
         ),
     )
@@ -91,9 +86,9 @@ def flat(
 ) -> float:
     """The change of the output when the row is even over the keys it may see: the baseline of
     Wiegreffe and Pinter 2019 that needs no training."""
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     (output,) = effects(model, capture, [[Flatten(layer, head, stack, query=row)]])
-    return change(capture, output, row)
+    return output_change(capture, output, row)
 
 
 @dataclass(frozen=True)
@@ -127,17 +122,17 @@ def erasure(
     query: int | None = None,
     *,
     stack: str | None = None,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Erasure:
     """Erase each weight of a row in turn."""
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     weights = capture.head(layer, head, stack).weights[row]
     keys = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
-    whatifs: list[list[Intervention]] = [
+    interventions: list[list[Intervention]] = [
         [HideKeys(layer, head, stack, keys=(key,), queries=(row,))] for key in keys
     ]
-    outputs = effects(model, capture, whatifs, progress=progress)
-    changes = np.array([change(capture, output, row) for output in outputs], np.float32)
+    outputs = effects(model, capture, interventions, progress=progress)
+    changes = np.array([output_change(capture, output, row) for output in outputs], np.float32)
     return Erasure(keys, weights[keys], changes)
 
 
@@ -174,7 +169,7 @@ def adversary(
     steps: int = 100,
     restarts: int = 2,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Adversary:
     """Seek weights as far as possible from the real row with nearly the same output.
 
@@ -185,7 +180,7 @@ def adversary(
     Raises:
         BadInput: the model predicts no tokens.
     """
-    stack, row = place(capture, layer, query, stack)
+    stack, row = locate_row(capture, layer, query, stack)
     if not has_logits(capture):
         raise BadInput(
             what="This model predicts no tokens.",
@@ -211,14 +206,14 @@ class _Search:
 
     def __init__(self, model: "LoadedModel", capture: "Capture", shown: Head, row: int) -> None:
         self.model, self.capture, self.shown, self.row = model, capture, shown, row
-        self.seen = torch.from_numpy(shown.allowed[row].copy())
-        self.real = torch.from_numpy(shown.weights[row].copy())
+        self.seen = torch.from_numpy(shown.allowed[row].copy())  # (key,)
+        self.real = torch.from_numpy(shown.weights[row].copy())  # (key,)
         self.mass = self.real.sum()  # a sink keeps its share
-        self.values = torch.from_numpy(np.array(shown.v))
-        logits = engine.answer(capture)[-1]
+        self.values = torch.from_numpy(np.array(shown.v))  # (key, d_v)
+        logits = engine.model_output(capture)[-1]
         self.before = torch.softmax(torch.from_numpy(logits.copy()), -1)
         one = (HideKeys(shown.layer, shown.head, shown.stack, keys=(0,), queries=(row,)),)
-        self.first, _ = engine.extent(model, capture, one) if row else (0, 0)
+        self.first, _ = engine.find_start(model, capture, one) if row else (0, 0)
 
     def descend(self, start: Tensor, allowed: float, steps: int) -> Any:
         """Each step's candidate, in turn."""
@@ -237,24 +232,16 @@ class _Search:
             optimiser.step()
 
     def _logits(self, weights: Tensor) -> Tensor:
-        way = engine.way_of(self.model, self.capture)
-        layer = self.shown.layer
-        recording = _put_recorder(way.recorder)(
-            Places(self.model.hf, self.capture.info.kind),
-            (self.shown.stack, layer, self.shown.head, self.row - self.first),
-            weights @ self.values,
-            self.first,
-        )
-        hf = engine.from_layer(self.model.hf, self.capture, layer, self.first)
-        forward = self.capture.forward
-        if self.first:
-            forward = later_positions(self.model.hf, self.capture, self.first, 1)
+        """(vocabulary,) with these weights in the place of the row's."""
+        row, output = self.row - self.first, weights @ self.values  # output (d_v,)
 
-        def run(hf: nn.Module, forward: Any) -> Tensor:
-            logits = run_model(hf, forward, gradients=True).logits
-            return logits[0, logit_row(self.capture, logits)].float()
+        def put(mixed: Tensor) -> Tensor:
+            chosen = torch.zeros(mixed.shape[:2], dtype=torch.bool)  # (query, head)
+            chosen[row, self.shown.head] = True
+            return torch.where(chosen[..., None], output.to(mixed), mixed.detach())
 
-        return way.under(recording, hf, run, forward)
+        at = self.shown.stack, self.shown.layer
+        return logits_with(self.model, self.capture, at, put, self.first).float()
 
 
 def _js(p: Tensor, q: Tensor) -> Tensor:
@@ -264,22 +251,3 @@ def _js(p: Tensor, q: Tensor) -> Tensor:
 
 def _kl(p: Tensor, q: Tensor) -> Tensor:
     return torch.where(p > 0, p * (p.clamp(min=1e-30) / q.clamp(min=1e-30)).log(), 0).sum()
-
-
-def _put_recorder(recorder: type[Recording]) -> Any:
-    """A recorder that puts a given vector in the place of one head's output at one row."""
-
-    class Put(recorder):  # type: ignore[valid-type, misc]
-        def __init__(self, places: Places, at: Any, output: Tensor, offset: int) -> None:
-            super().__init__(places, offset=offset)
-            self._at, self._output = at, output
-
-        def opened(self, block: Block, mixed: Tensor) -> Tensor:
-            stack, layer, head, row = self._at
-            if (block.stack, block.layer) != (stack, layer):
-                return mixed
-            chosen = torch.zeros(mixed.shape[:2], dtype=torch.bool)
-            chosen[row, head] = True
-            return torch.where(chosen[..., None], self._output.to(mixed), mixed.detach())
-
-    return Put

@@ -5,12 +5,12 @@ added for the residual path, rows renormalised, layers multiplied. It leaves out
 projections, feed-forward layers and every sign.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnviz.heads.softmax import Array
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
@@ -21,7 +21,7 @@ def rollout(
     stack: str | None = None,
     layers: int | None = None,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step | None = None,
 ) -> Array:
     """(query, key): how much of each input token reaches each output place, by rollout.
 
@@ -32,7 +32,7 @@ def rollout(
     chosen = capture.layers(stack)[:layers]
     for done, layer in enumerate(chosen, start=1):
         block = capture.block(layer, stack)
-        mean = np.mean([block.head(h).weights for h in range(block.heads)], axis=0)
+        mean = np.mean([block.head(h).weights for h in range(block.heads)], axis=0)  # (query, key)
         step = _step(mean)
         result = step if result is None else step @ result
         if progress:

@@ -5,26 +5,21 @@ A difference is worked out cell by cell, so both sides have to mean the same by 
 query, the same key. Where they do not, there is no difference, only the reason why.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.errors import BadInput
+from attnviz.heads.distances import Numbers, row_divergences
 from attnviz.heads.softmax import Mask
+from attnviz.progress import Step
 
 if TYPE_CHECKING:
     from attnviz.heads.head import Head
     from attnviz.tokens import Token
 
-CELLS = 2**21
-"""Cells of two heads that are compared at a time: 16 MB of each."""
-
-Numbers = NDArray[np.float64]
-Step = Callable[[int, int], None]
-"""Takes how many rows are done, and of how many."""
 _Axis: TypeAlias = "Sequence[Token] | int"
 
 QUANTITIES = {
@@ -34,14 +29,6 @@ QUANTITIES = {
 }
 """What of two heads can be compared. Softmax sees only differences within a row, so the level of a
 row of scores means nothing, and "relative" takes it away."""
-
-
-def same_tokens(one: Sequence["Token"], other: Sequence["Token"]) -> bool:
-    """Whether two axes are the same tokens, place by place: the same pieces of the same text.
-
-    The number of a token is left out, because it is its vocabulary's own.
-    """
-    return len(one) == len(other) and _first_apart(one, other) is None
 
 
 def why_apart(a: "Head", b: "Head") -> str:
@@ -174,18 +161,6 @@ class RowDistances:
         return total, nats
 
 
-def in_parts(*heads: "Head") -> "Iterator[tuple[Head, ...]]":
-    """Heads of as many rows, some rows at a time: those of a long text are never held whole."""
-    count, keys = len(heads[0].allowed), max(head.allowed.shape[1] for head in heads)
-    step = max(1, CELLS // max(keys, 1))
-    if count <= step:
-        yield heads
-        return
-    for start in range(0, count, step):
-        ends = start, min(start + step, count)
-        yield tuple(head.rows(*(head.first + end for end in ends)) for head in heads)
-
-
 def row_distances(a: "Head", b: "Head", *, progress: Step | None = None) -> RowDistances:
     """The distances of two heads with as many rows and the same keys, row by row.
 
@@ -203,17 +178,18 @@ def row_distances(a: "Head", b: "Head", *, progress: Step | None = None) -> RowD
             why="A row is a distribution over its keys, and these have different ones.",
             todo="Compare two heads that look at the same tokens.",
         )
-    return _joined(in_parts(a, b), _distances, len(a.allowed), progress)
+    parts = zip(a.in_rows(), b.in_rows(), strict=True)
+    return _join(parts, _distances, len(a.allowed), progress)
 
 
 def _distances(a: "Head", b: "Head") -> RowDistances:
-    total, nats = apart(*(np.column_stack([head.weights, head.sink]) for head in (a, b)))
+    total, nats = row_divergences(*(np.column_stack([head.weights, head.sink]) for head in (a, b)))
     counts = a.attends & b.attends
     return RowDistances(np.where(counts, total, np.nan), np.where(counts, nats, np.nan))
 
 
-def _joined(
-    parts: "Iterator[tuple[Head, ...]]",
+def _join(
+    parts: "Iterable[tuple[Head, ...]]",
     measure: Callable[..., RowDistances],
     count: int,
     progress: Step | None,
@@ -231,15 +207,6 @@ def _joined(
     )
 
 
-def apart(p: NDArray, q: NDArray) -> tuple[Numbers, Numbers]:
-    """Total variation and Jensen-Shannon divergence, in nats, along the last axis of two arrays of
-    distributions that broadcast; NaN where either holds one."""
-    p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
-    total = np.abs(p - q).sum(axis=-1) / 2
-    nats = _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2
-    return total, np.maximum(nats, 0)  # rounding may leave a hair less than nothing
-
-
 def even_distances(head: "Head", *, progress: Step | None = None) -> RowDistances:
     """How far each row is from even attention, which spreads it over the keys that it may look at:
     what any head is to be held against. A sink's share is weight that even attention does not
@@ -250,21 +217,17 @@ def even_distances(head: "Head", *, progress: Step | None = None) -> RowDistance
     >>> even_distances(head).total_variation.round(6).tolist()
     [0.0, 0.5]
     """
-    return _joined(in_parts(head), _even_distances, len(head.allowed), progress)
+    parts = ((part,) for part in head.in_rows())
+    return _join(parts, _even_distances, len(head.allowed), progress)
 
 
 def _even_distances(head: "Head") -> RowDistances:
     even = head.allowed / np.maximum(head.allowed.sum(axis=1, keepdims=True), 1)
     nothing = np.zeros(len(even))
-    total, nats = apart(
+    total, nats = row_divergences(
         np.column_stack([head.weights, head.sink]), np.column_stack([even, nothing])
     )
     return RowDistances(*(np.where(head.attends, far, np.nan) for far in (total, nats)))
-
-
-def _entropy(p: Numbers) -> Numbers:
-    logs = np.log(np.where(p > 0, p, 1))  # 0 ln 0 is 0
-    return -(p * logs).sum(axis=-1)
 
 
 def _axes(a: "Head", b: "Head") -> dict[str, tuple[_Axis, _Axis]]:

@@ -1,7 +1,7 @@
 """Head: the scores, the mask and the weights of one attention head on one text."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from attnviz.display import draw_in_notebook
 from attnviz.errors import BadInput
 from attnviz.heads import contributions
-from attnviz.heads.masks import (
-    ALLOWED,
-    BLOCKED,
-    FUTURE,
-    PADDING,
-    REMOVED,
-    WINDOW,
-    looks_ahead,
-)
+from attnviz.heads.masks import ALLOWED, BLOCKED, FUTURE, PADDING, REMOVED, WINDOW, looks_ahead
+from attnviz.heads.row_slices import row_slices
 from attnviz.heads.softmax import Array, Mask, later_stages, score_stages, weigh
 
 if TYPE_CHECKING:
@@ -28,7 +21,10 @@ if TYPE_CHECKING:
 
     from attnviz.tokens import Token
 
-_CELLS = 2**22  # weights that an output is worked out from at a time: 16 MB
+CELLS = 2**21
+"""Cells of a head that are worked out at a time, where not all are needed at once: 8 MB a stage."""
+OUTPUT_CELLS = 2**22
+"""The same, where only weights are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +44,10 @@ class Head:
         w_o: (d_v, d_model), this head's slice of the output projection; None where something
             stands between the head's output and the projection.
         padding: (key,) bool, True where the key is padding.
-        removed: (query, key) bool, True where a what-if took the cell out.
-        replaced: (query, key) weights that a what-if put in the place of softmax's; rows of NaN
-            are left as they are.
-        instead: (query, d_v) what a what-if puts out in the place of weights x values.
+        removed: (query, key) bool, True where an intervention took the cell out.
+        replaced: (query, key) weights that an intervention put in the place of softmax's; NaN in
+            rows that are left as they are.
+        instead: (query, d_v) what an intervention puts out in the place of weights x values.
         first: the position of row 0 in the text, where only some rows are held; see `rows`.
         whole: the head that the rows are of, where only some are held.
 
@@ -189,14 +185,10 @@ class Head:
             return _frozen(self.instead)
         if self.v is None:
             raise BadInput(what="This head has no values.", todo="Give v.")
-        queries, keys = self.allowed.shape
-        step = max(1, _CELLS // max(1, keys))
-        if queries <= step or "_softmax" in self.__dict__:
+        if "_softmax" in self.__dict__:
             return _frozen(self.weights @ self.v)
-        # of a long text, all weights at once would be hundreds of megabytes
-        end = self.first + queries
-        parts = [self.rows(at, min(at + step, end)) for at in range(self.first, end, step)]
-        return _frozen(np.concatenate([part.weights @ self.v for part in parts]))
+        parts = [part.weights @ self.v for part in self.in_rows(OUTPUT_CELLS)]
+        return _frozen(np.concatenate(parts) if len(parts) > 1 else parts[0])
 
     @property
     def attends(self) -> Mask:
@@ -298,6 +290,14 @@ class Head:
                 shape = self.allowed.shape
                 cut[name] = {k: np.broadcast_to(a, shape)[start:stop] for k, a in arrays.items()}
         return replace(self, **cut, first=self.first + start, whole=self.whole or self)
+
+    def in_rows(self, cells: int | None = None, *, multiple: int = 1) -> "Iterator[Head]":
+        """This head some rows at a time, see `rows`: at most so many cells each, `CELLS` by
+        default, and a multiple of so many rows. Itself, where it is no larger."""
+        queries, keys = self.allowed.shape
+        for part in row_slices(queries, keys, cells or CELLS, multiple=multiple):
+            whole = part == slice(0, queries)
+            yield self if whole else self.rows(self.first + part.start, self.first + part.stop)
 
     def _query(self, query: int) -> int:
         end = self.first + self.allowed.shape[0]

@@ -26,7 +26,7 @@ class BlockShape(Protocol):
 
 @dataclass(frozen=True)
 class Intervention:
-    """Where a what-if acts. None means everywhere: every stack, every layer, every head.
+    """Where an intervention acts. None means everywhere: every stack, every layer, every head.
 
     Positions are places in the text, from 0.
     """

@@ -16,7 +16,6 @@ BLOCKS = 128
 """Blocks along the longer side, at most."""
 LARGEST = 20
 """Cells listed."""
-_CELLS = 2**21  # cells worked out at a time: 8 MB a stage
 
 
 @dataclass(frozen=True)
@@ -79,14 +78,13 @@ def overview(
     """
     queries, keys = head.allowed.shape
     step = -(-max(queries, keys) // blocks)
-    rows = max(1, _CELLS // (keys * step)) * step  # whole blocks
     largest, found = [], list[Cell]()
-    for start in range(0, queries, rows):
-        part = head.rows(start, min(start + rows, queries))
+    for part in head.in_rows(multiple=step):  # whole blocks
+        start = part.first
         largest.append(block_maxima(np.where(part.allowed, part.weights, -np.inf), step))
         found = _largest([*found, *_cells(part.weights, start)])
         if tell is not None:
-            tell(min(1.0, (start + rows) / queries))
+            tell((start + len(part.allowed)) / queries)
     weights = np.concatenate(largest)
     return Overview(
         np.where(np.isneginf(weights), np.float32(np.nan), weights), step, queries, keys,

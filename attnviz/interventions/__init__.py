@@ -1,4 +1,4 @@
-"""What-ifs: change a score, a mask, a weight, a value or a head, and run again.
+"""Interventions: change a score, a mask, a weight, a value or a head, and run again.
 
 >>> import attnviz
 >>> from attnviz.interventions import Ablate, HideKeys, Temper

@@ -1,4 +1,4 @@
-"""The kinds of what-if. Each is data, and says what becomes of a head.
+"""The kinds of intervention. Each is data, and says what becomes of a head.
 
 The same code makes the picture of a changed head and the changed head's output in the run: an
 intervention takes a `Head` and gives back the `Head` it becomes.
@@ -6,7 +6,6 @@ intervention takes a `Head` and gives back the `Head` it becomes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 import numpy as np
 
@@ -14,8 +13,7 @@ from attnviz.errors import BadInput
 from attnviz.heads.head import Head
 from attnviz.heads.intervention import BlockShape, Intervention
 from attnviz.heads.softmax import Array, Mask
-
-_CELLS = 2**21  # weights of a head worked out at a time
+from attnviz.interventions.positions import check_keys, local_rows
 
 
 @dataclass(frozen=True)
@@ -62,60 +60,68 @@ class HideKeys(Intervention):
         return hidden
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, self.queries)
-        _columns(block.keys, self.keys)
+        local_rows(block.queries, self.queries)
+        check_keys(block.keys, self.keys)
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _rows(len(head.allowed), self.queries, offset)
-        _columns(head.allowed.shape[1], self.keys)
-        hidden = self.hidden(*_size(head), offset) & head.allowed
+        queries, keys = head.allowed.shape
+        local_rows(queries, self.queries, offset)
+        check_keys(keys, self.keys)
+        hidden = self.hidden(queries, keys, offset) & head.allowed
         removed = hidden if head.removed is None else head.removed | hidden
         return replace(head, allowed=head.allowed & ~hidden, removed=removed)
 
 
 @dataclass(frozen=True)
-class AddToScore(Intervention):
-    """Add a number to one score, before the mask."""
+class _RowChange(Intervention):
+    """Changes one row, or every row where `query` is None."""
 
-    query: int = 0
-    key: int = 0
-    amount: float = 0.0
+    query: int | None = 0
 
     @property
     def first_query(self) -> int:
-        return self.query
+        return self.query or 0
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, [self.query])
-        _columns(block.keys, [self.key])
+        self._rows(block.queries)
+
+    def _rows(self, count: int, offset: int = 0) -> list[int]:
+        return local_rows(count, None if self.query is None else [self.query], offset)
+
+
+@dataclass(frozen=True)
+class AddToScore(_RowChange):
+    """Add a number to one score, before the mask."""
+
+    key: int = 0
+    amount: float = 0.0
+
+    def check(self, block: BlockShape) -> None:
+        super().check(block)
+        check_keys(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _columns(head.allowed.shape[1], [self.key])
-        added = np.zeros(head.allowed.shape, np.float32)
-        added[_rows(len(head.allowed), [self.query], offset), self.key] = self.amount
+        check_keys(head.allowed.shape[1], [self.key])
+        added = np.zeros(head.allowed.shape, np.float32)  # (query, key)
+        added[self._rows(len(head.allowed), offset), self.key] = self.amount
         biases = dict(head.biases or {})
         biases["added by you"] = biases.get("added by you", np.float32(0)) + added
         return replace(head, biases=biases)
 
 
 @dataclass(frozen=True)
-class SetWeights(Intervention):
+class SetWeights(_RowChange):
     """Put other weights in the place of one row. They must be a share of what the row may see."""
 
-    query: int = 0
     weights: Sequence[float] = ()
 
-    @property
-    def first_query(self) -> int:
-        return self.query
-
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, [self.query])
+        rows = self._rows(block.queries)
         for head in self.heads(block.heads):
-            self._row(block.allowed(head, [self.query])[0])
+            self._row(block.allowed(head, rows)[0])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows = _rows(len(head.allowed), [self.query], offset)
+        rows = self._rows(len(head.allowed), offset)
         return _with_rows(head, {local: self._row(head.allowed[local]) for local in rows})
 
     def _row(self, allowed: Mask) -> Array:
@@ -142,22 +148,15 @@ class SetWeights(Intervention):
 
 
 @dataclass(frozen=True)
-class Permute(Intervention):
-    """Deal out a row's weights at random among the keys it may see (Jain and Wallace 2019)."""
+class Permute(_RowChange):
+    """Permute a row's weights at random over the keys it may see (Jain and Wallace 2019)."""
 
     query: int | None = None  # None: every row
     seed: int = 0
 
-    @property
-    def first_query(self) -> int:
-        return self.query or 0
-
-    def check(self, block: BlockShape) -> None:
-        _rows(block.queries, None if self.query is None else [self.query])
-
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows, asked = {}, None if self.query is None else [self.query]
-        for local, weights, _ in _weighed(head, _rows(len(head.allowed), asked, offset)):
+        rows = {}
+        for local, weights, _ in _weigh_rows(head, self._rows(len(head.allowed), offset)):
             rng = np.random.default_rng([self.seed, local + offset, head.head])
             row, seen = weights.copy(), np.flatnonzero(head.allowed[local])
             row[seen] = row[rng.permutation(seen)]
@@ -166,21 +165,14 @@ class Permute(Intervention):
 
 
 @dataclass(frozen=True)
-class Flatten(Intervention):
+class Flatten(_RowChange):
     """Make a row even over the keys it may see; a sink keeps its share."""
 
     query: int | None = None  # None: every row
 
-    @property
-    def first_query(self) -> int:
-        return self.query or 0
-
-    def check(self, block: BlockShape) -> None:
-        _rows(block.queries, None if self.query is None else [self.query])
-
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows, asked = {}, None if self.query is None else [self.query]
-        for local, _, sink in _weighed(head, _rows(len(head.allowed), asked, offset)):
+        rows = {}
+        for local, _, sink in _weigh_rows(head, self._rows(len(head.allowed), offset)):
             seen = head.allowed[local]
             share = (1 - sink) / max(int(seen.sum()), 1)
             rows[local] = np.where(seen, np.float32(share), np.float32(0))
@@ -198,13 +190,13 @@ class ZeroValue(Intervention):
         return self.key
 
     def check(self, block: BlockShape) -> None:
-        _columns(block.keys, [self.key])
+        check_keys(block.keys, [self.key])
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        _columns(head.allowed.shape[1], [self.key])
+        check_keys(head.allowed.shape[1], [self.key])
         if head.v is None:
             return head
-        v = head.v.copy()
+        v = head.v.copy()  # (key, d_v)
         v[self.key] = 0
         return replace(head, v=v)
 
@@ -214,7 +206,7 @@ class Ablate(Intervention):
     """Put something else in the place of a head's output, at the input of the output projection.
 
     how: "zero" takes it away, which the model never saw in training; "mean" puts the head's own
-    mean over the text; "resample" puts the head's output at other, randomly dealt places.
+    mean over the text; "resample" puts the head's outputs in a random permutation.
     queries: the places where it is put; None for all.
     """
 
@@ -231,11 +223,11 @@ class Ablate(Intervention):
 
     @property
     def first_query(self) -> int:
-        # the mean and the deal need the head's output at every place
+        # the mean and the permutation need the head's output at every place
         return min(self.queries or (0,)) if self.how == "zero" else 0
 
     def check(self, block: BlockShape) -> None:
-        _rows(block.queries, self.queries)
+        local_rows(block.queries, self.queries)
 
     def known(self, heads: Mapping[int, Head]) -> "PutOutput":
         """The same, where nothing else changes these heads: what it puts in the place of their
@@ -246,15 +238,15 @@ class Ablate(Intervention):
         return PutOutput(self.layer, self.head, self.stack, queries=queries, outputs=outputs)
 
     def apply(self, head: Head, offset: int = 0) -> Head:
-        rows = _rows(len(head.allowed), self.queries, offset)
-        output = head.output.copy()
+        rows = local_rows(len(head.allowed), self.queries, offset)
+        output = head.output.copy()  # (query, d_v)
         if self.how == "zero":
             output[rows] = 0
         elif self.how == "mean":
             output[rows] = head.output[head.attends].mean(axis=0)
         else:
-            deal = np.random.default_rng([self.seed, head.head]).permutation(len(output))
-            output[rows] = head.output[deal][rows]
+            order = np.random.default_rng([self.seed, head.head]).permutation(len(output))
+            output[rows] = head.output[order][rows]
         return replace(head, instead=output)
 
 
@@ -277,50 +269,20 @@ class PutOutput(Intervention):
         return replace(head, instead=output)
 
 
-def _size(head: Head) -> tuple[int, int]:
-    queries, keys = head.allowed.shape
-    return queries, keys
-
-
-def _weighed(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:
+def _weigh_rows(head: Head, rows: Sequence[int]) -> Iterator[tuple[int, Array, np.float32]]:
     """(row, its weights, its sink); a head of a long text is weighed some rows at a time."""
-    queries, keys = _size(head)
-    step = max(1, _CELLS // max(1, keys))
-    for start, same in groupby(rows, key=lambda row: row // step * step):
-        ends = (head.first + start, head.first + min(start + step, queries))
-        part, first = (head, 0) if queries <= step else (head.rows(*ends), start)
-        for row in same:
-            yield row, part.weights[row - first], part.sink[row - first]
+    for part in head.in_rows():
+        start = part.first - head.first
+        for row in rows:
+            if start <= row < start + len(part.allowed):
+                yield row, part.weights[row - start], part.sink[row - start]
 
 
 def _with_rows(head: Head, rows: dict[int, Array]) -> Head:
     """The head with some rows of weights replaced."""
-    replaced = np.full(head.allowed.shape, np.nan, np.float32)
+    replaced = np.full(head.allowed.shape, np.nan, np.float32)  # (query, key)
     if head.replaced is not None:
         replaced[:] = head.replaced
     for row, weights in rows.items():
         replaced[row] = weights
     return replace(head, replaced=replaced)
-
-
-def _rows(count: int, queries: Sequence[int] | None, offset: int = 0) -> list[int]:
-    """The rows at these places, out of `count` from the place `offset` on; places before that are
-    out of sight."""
-    if queries is None:
-        return list(range(count))
-    if any(not 0 <= query < count + offset for query in queries):
-        raise BadInput(
-            what=f"There is no query {max(queries)}.",
-            why=f"This text has {count + offset} queries, counted from 0.",
-            todo=f"Choose from 0 to {count + offset - 1}.",
-        )
-    return [query - offset for query in queries if query >= offset]
-
-
-def _columns(count: int, keys: Sequence[int]) -> None:
-    if any(not 0 <= key < count for key in keys):
-        raise BadInput(
-            what=f"There is no key {max(keys)}.",
-            why=f"This text has {count} keys, counted from 0.",
-            todo=f"Choose from 0 to {count - 1}.",
-        )

@@ -1,4 +1,4 @@
-"""One what-if run: what it changed in the model, against the baseline."""
+"""One run under interventions: what they changed in the model, against the baseline."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from attnviz.capture.block import Block
-from attnviz.capture.block_locator import Places
+from attnviz.capture.block_locator import BlockLocator
 from attnviz.capture.forward import capture as capture_model
-from attnviz.capture.forward import outputs_kept
-from attnviz.capture.forward import run as run_model
+from attnviz.capture.forward import outputs_kept, run_forward
 from attnviz.capture.receipt import verify
 from attnviz.capture.recording import Call
 from attnviz.capture.result import Capture
 from attnviz.errors import BadInput
+from attnviz.heads.distances import cosine_distance, logit_kl, logit_variation
 from attnviz.heads.softmax import Array
 from attnviz.interventions import engine
 from attnviz.interventions.kinds import Intervention
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run under what-ifs.
+    """A run under interventions.
 
     Attributes:
-        baseline, capture: without and with. `capture.head(...)` is a head as the what-ifs left
+        baseline, capture: without and with. `capture.head(...)` is a head as the interventions left
             it; layers and positions that nothing could change are the baseline's.
         interventions: what was done.
         from_layer, from_position: where the run began.
@@ -50,14 +50,14 @@ class Run:
 
     @cached_property
     def kl(self) -> float:
-        """KL(baseline || what-if) of the output distribution at the last position kept, in nats,
-        0 or more; NaN for a model without a language-modelling head."""
-        return kl(self.baseline.logits, self.capture.logits)
+        """KL(without || with) of the output distribution at the last position kept, in nats, 0 or
+        more; NaN for a model without a language-modelling head."""
+        return logit_kl(self.baseline.logits, self.capture.logits)
 
     @cached_property
     def total_variation(self) -> float:
         """Half the summed change of the output distribution at the last position kept, 0 to 1."""
-        return total_variation(self.baseline.logits, self.capture.logits)
+        return logit_variation(self.baseline.logits, self.capture.logits)
 
     @cached_property
     def state_change(self) -> Array:
@@ -89,7 +89,7 @@ def run(
     layers: Collection[int] | None = None,
     **options: Any,
 ) -> Run:
-    """Run a model on a text with what-ifs, and compare with the run without.
+    """Run a model on a text with interventions, and compare with the run without.
 
     Only what can change is run: the layers from the first one touched, and, where no query looks
     ahead, the positions from the first one affected. Nothing stays on the model.
@@ -111,9 +111,9 @@ def run(
     True
     """
     before = capture_model(model, text, **options) if baseline is None else baseline
-    whatif = tuple(interventions)
-    engine.check_places(before, whatif)
-    first, layer = engine.extent(model, before, whatif)
+    changes = tuple(interventions)
+    engine.check_places(before, changes)
+    first, layer = engine.find_start(model, before, changes)
 
     def complete(call: Call) -> bool:
         """Check a call whose block is not kept, and let it go."""
@@ -123,71 +123,43 @@ def run(
         return False
 
     if first:
-        calls, output = _later(model, before, whatif, first, layer, complete)
+        calls, output = _run_later(model, before, changes, first, layer, complete)
     else:
-        recording, _, output = engine.alone(model, before, whatif, layer, complete)
+        recording, _, output = engine.run_one(model, before, changes, layer, complete)
         calls = recording.calls
     verify(calls, before.info.dtype)
     kept = outputs_kept(model, output, before.forward)
     blocks = [block for block in before.blocks if layers is None or block.layer in layers]
-    blocks = _merged(blocks, calls, first)
-    after = replace(before, blocks=blocks, interventions=whatif, **kept)
-    return Run(before, after, whatif, from_layer=layer, from_position=first)
+    blocks = _merge_blocks(blocks, calls, first)
+    after = replace(before, blocks=blocks, interventions=changes, **kept)
+    return Run(before, after, changes, from_layer=layer, from_position=first)
 
 
-def _later(
+def _run_later(
     model: "LoadedModel",
     before: Capture,
-    whatif: tuple[Intervention, ...],
+    changes: tuple[Intervention, ...],
     first: int,
     layer: int,
     complete: Callable[[Call], bool],
 ) -> tuple[list[Call], Any]:
     """The calls of a run over the positions from `first` on."""
-    way = engine.way_of(model, before)
-    recording = way.recorder(Places(model.hf, before.info.kind), whatif, first)
+    strategy = engine.strategy_of(model, before)
+    recording = strategy.recorder(BlockLocator(model.hf, before.info.kind), changes, first)
     recording.complete = complete
-    hf = engine.from_layer(model.hf, before, layer, first)
+    hf = engine.start_at_layer(model.hf, before, layer, first)
     forward = later_positions(model.hf, before, first, 1)
-    return recording.calls, way.under(recording, hf, run_model, forward)
+    return recording.calls, strategy.run_recorded(recording, hf, run_forward, forward)
 
 
-def _merged(before: Sequence[Block], calls: Sequence[Call], first: int) -> list[Block]:
+def _merge_blocks(before: Sequence[Block], calls: Sequence[Call], first: int) -> list[Block]:
     """Blocks of the baseline, with what was run in their place."""
     new = {(call.block.stack, call.block.layer): call.block for call in calls}
     blocks = []
     for block in before:
         found = new.get((block.stack, block.layer))
         if found is not None and first and block.q is not None and found.q is not None:
-            q = torch.cat([block.q[:, :first], found.q], 1)
+            q = torch.cat([block.q[:, :first], found.q], 1)  # (head, query, d_k)
             found = replace(block, q=q, k=found.k, v=found.v, interventions=found.interventions)
         blocks.append(block if found is None else found)
     return blocks
-
-
-def _distribution(logits: Array) -> Array:
-    row = logits[-1].astype(np.float64)
-    row = np.exp(row - row.max())
-    return row / row.sum()
-
-
-def kl(before: Array | None, after: Array | None) -> float:
-    """KL(before || after) of two softmaxed logit rows (the last of each), in nats."""
-    if before is None or after is None or not len(before):
-        return float("nan")
-    p, q = _distribution(before), _distribution(after)
-    seen = p > 0
-    return float(max(0.0, (p[seen] * np.log(p[seen] / np.maximum(q[seen], 1e-300))).sum()))
-
-
-def total_variation(before: Array | None, after: Array | None) -> float:
-    """Half the summed absolute difference of two softmaxed logit rows, 0 to 1."""
-    if before is None or after is None or not len(before):
-        return float("nan")
-    return float(np.abs(_distribution(before) - _distribution(after)).sum() / 2)
-
-
-def cosine_distance(before: Array, after: Array) -> Array:
-    """(position,) 1 minus the cosine between rows, 0 to 2."""
-    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    return 1 - (before * after).sum(axis=1) / np.maximum(lengths, 1e-12)

@@ -1,4 +1,4 @@
-"""Shortcuts: run only what a what-if can change, and take the rest from the baseline.
+"""Shortcuts: run only what interventions can change, and take the rest from the baseline.
 
 Two shortcuts, each tried against the baseline once a model and used only where it agrees:
 - later layers: a shadow of the model, sharing every parameter, whose first layers hand on the
@@ -9,6 +9,7 @@ Two shortcuts, each tried against the baseline once a model and used only where 
 import copy
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer
 
-from attnviz.capture.forward import run
-from attnviz.capture.model_state import borrow
+from attnviz.capture.forward import run_forward
+from attnviz.capture.model_state import switch_model
 from attnviz.capture.result import Capture
 from attnviz.models.placement import is_spread
 
@@ -101,8 +102,15 @@ def shadow(
     def stand_in(number: int, original: nn.Module) -> nn.Module:
         if number >= layer:
             return original
-        states = known[number] if number == layer - 1 else None
-        return _Handed(original, known[number], states, first - start, batch)
+        output = known[number]
+
+        def hand_on(states: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if number == layer - 1:
+                real = output if isinstance(output, Tensor) else output[0]
+                states = real[:, first - start :].expand(batch, -1, -1)
+            return states if isinstance(output, Tensor) else (states, *output[1:])
+
+        return _StandIn(original, hand_on)
 
     return _with_layers(hf, path, stand_in)
 
@@ -119,51 +127,32 @@ def layer_outputs(hf: nn.Module, baseline: Capture, path: str, first: int = 0) -
     """What each layer puts out in the baseline at the positions from `first` on."""
     outputs: dict[int, Any] = {}
 
-    def kept(number: int, original: nn.Module) -> nn.Module:
-        return _Keeper(original, number, outputs)
+    def keeper(number: int, original: nn.Module) -> nn.Module:
+        def keep(*args: Any, **kwargs: Any) -> Any:
+            outputs[number] = original(*args, **kwargs)
+            return outputs[number]
 
-    with borrow(hf):
+        return _StandIn(original, keep)
+
+    with switch_model(hf):
         forward = later_positions(hf, baseline, first, 1) if first else baseline.forward
-        run(_with_layers(hf, path, kept), forward)
+        run_forward(_with_layers(hf, path, keeper), forward)
     return [outputs[number] for number in sorted(outputs)]
 
 
 class _StandIn(nn.Module):
     """In the place of a layer; what a model asks of its layers is asked of the layer."""
 
-    def __init__(self, original: nn.Module) -> None:
+    def __init__(self, original: nn.Module, run: Callable[..., Any]) -> None:
         super().__init__()
-        self.__dict__["original"] = original  # not a submodule: its parameters are not ours
-        self.training = original.training
+        # not a submodule: its parameters are not ours
+        self.__dict__.update(original=original, run=run, training=original.training)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["original"], name)
 
-
-class _Keeper(_StandIn):
-    def __init__(self, original: nn.Module, number: int, outputs: dict[int, Any]) -> None:
-        super().__init__(original)
-        self.__dict__.update(number=number, outputs=outputs)
-
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        output = self.__dict__["original"](*args, **kwargs)
-        self.__dict__["outputs"][self.__dict__["number"]] = output
-        return output
-
-
-class _Handed(_StandIn):
-    def __init__(
-        self, original: nn.Module, output: Any, states: Any, first: int, batch: int
-    ) -> None:
-        super().__init__(original)
-        self.__dict__.update(output=output, states=states, first=first, batch=batch)
-
-    def forward(self, hidden: Tensor, *args: Any, **kwargs: Any) -> Any:
-        output, states = self.__dict__["output"], self.__dict__["states"]
-        if states is not None:
-            real = states if isinstance(states, Tensor) else states[0]
-            hidden = real[:, self.__dict__["first"] :].expand(self.__dict__["batch"], -1, -1)
-        return hidden if isinstance(output, Tensor) else (hidden, *output[1:])
+        return self.__dict__["run"](*args, **kwargs)
 
 
 def _with_layers(hf: nn.Module, path: str, make: Any) -> nn.Module:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attnviz.models import checkpoint
-from attnviz.models.progress import Progress
+from attnviz.progress import Progress
 
 _ROWS = 4096  # of a tensor that are unpacked at a time
 

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from attnviz.errors import AttnvizError, ModelNotFound, ModelRefused
 from attnviz.models import cache, convert
 from attnviz.models.catalog import CatalogEntry, Wheel
-from attnviz.models.progress import Progress, ignore_progress, scale_progress
+from attnviz.progress import Progress, ignore_progress, scale_progress
 
 MANIFEST = "attnviz-manifest.json"
 _FORMAT = 2  # raise it when the conversion changes, and older folders are made again

@@ -19,7 +19,7 @@ from attnviz.errors import ModelNotFound, ModelRefused, TooLarge
 from attnviz.models import checkpoint
 from attnviz.models.cache import require_space
 from attnviz.models.hub_faults import is_unreachable, plain_errors
-from attnviz.models.progress import Progress, ignore_progress
+from attnviz.progress import Progress, ignore_progress
 
 _LARGEST_DATA_FILE = 100_000_000  # a tokenizer is smaller; some repositories keep data sets beside
 _TIMEOUT = 10.0  # seconds; left alone, the library waits for an answer for ever

@@ -12,7 +12,7 @@ from attnviz.errors import BadInput
 from attnviz.models import architecture, checkpoint, fetch, planted, source
 from attnviz.models.loaded import LoadedModel, describe_model
 from attnviz.models.pretrained import DeviceMap, read_model, torch_dtype
-from attnviz.models.progress import Progress, ignore_progress
+from attnviz.progress import Progress, ignore_progress
 
 # All who ask for the same model get one object. The registry keeps no model alive: when its last
 # user drops it, its memory is free.

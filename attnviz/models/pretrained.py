@@ -8,7 +8,7 @@ from typing import Any
 from attnviz.errors import BadInput, ModelRefused, TooLarge
 from attnviz.models import architecture, checkpoint
 from attnviz.models.loaded import LoadedModel, describe_model
-from attnviz.models.progress import Progress
+from attnviz.progress import Progress
 
 DeviceMap = str | dict[str, Any] | None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from attnviz.capture.result import Capture
-    from attnviz.capture.row_chunks import Heads, Piece
+    from attnviz.capture.row_chunks import BlockRows, RowChunk
     from attnviz.survey.corpus import Text
     from attnviz.tokens import Token
 
@@ -82,14 +82,14 @@ class Examples:
 _NOTHING = 0.0, 0.0, -1, -1  # what is added, weight, query, key
 
 
-class Largest:
+class TopCells:
     """The cell of each head that adds most, found while its rows go by. A row of one key has no
     choice, and does not count."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, int], tuple[float, float, int, int]] = {}
 
-    def look(self, heads: "Heads", rows: NDArray[np.int_], piece: "Piece") -> None:
+    def look(self, heads: "BlockRows", rows: NDArray[np.int_], piece: "RowChunk") -> None:
         """Take in some rows of every head of a layer."""
         if not heads.projects:
             return

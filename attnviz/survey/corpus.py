@@ -77,12 +77,12 @@ def read_corpus(source: Any, *, column: str = "text") -> Corpus:
         if str(source) == PROBES:
             from attnviz.survey.rule_corpus import probe_texts
 
-            return _listed(PROBES, probe_texts())
-        return _of_path(Path(source), column)
-    return _listed("texts", source)
+            return _corpus_of_list(PROBES, probe_texts())
+        return _corpus_of_path(Path(source), column)
+    return _corpus_of_list("texts", source)
 
 
-def _listed(name: str, texts: Iterable[Any]) -> Corpus:
+def _corpus_of_list(name: str, texts: Iterable[Any]) -> Corpus:
     named = [
         (f"text {number}", text) if isinstance(text, str) else tuple(text)
         for number, text in enumerate(texts)
@@ -91,7 +91,7 @@ def _listed(name: str, texts: Iterable[Any]) -> Corpus:
     return Corpus(name, lambda: iter(kept), len(kept))
 
 
-def _of_path(path: Path, column: str) -> Corpus:
+def _corpus_of_path(path: Path, column: str) -> Corpus:
     if not path.exists():
         raise BadInput(
             what=f"There is no corpus {path.name!r}.",

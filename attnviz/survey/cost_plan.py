@@ -1,4 +1,4 @@
-"""Planned: what a survey would take, from a part of its corpus, measured on this machine."""
+"""Plan: what a survey would take, from a part of its corpus, measured on this machine."""
 
 import sys
 import tempfile
@@ -12,8 +12,8 @@ from attnviz.errors import BadInput
 from attnviz.survey.corpus import read_corpus
 from attnviz.survey.defaults import EXAMPLES, MAX_TOKENS
 from attnviz.survey.examination import examine
-from attnviz.survey.local_engine import threads
-from attnviz.survey.survey_part import SIZE, Part, path_of
+from attnviz.survey.local_engine import limit_threads
+from attnviz.survey.survey_part import SIZE, Part, part_path
 from attnviz.survey.survey_run import load_named
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def plan(
     loaded = load_named(model, dtype=dtype, device_map=device_map)
     chosen = list(islice(texts, SIZE))
     options: dict[str, Any] = {"max_tokens": max_tokens, "most": examples}
-    with threads(1):
+    with limit_threads(1):
         examine(loaded, chosen[:1], **options)  # what is done once is not counted
         start = time.perf_counter()
         part = examine(loaded, chosen, **options)
@@ -87,7 +87,7 @@ def plan(
         )
     tokens, whole = part.tokens / part.texts, part
     with tempfile.TemporaryDirectory() as folder:
-        path = path_of(Path(folder), 0)
+        path = part_path(Path(folder), 0)
         path.parent.mkdir()
         part.save(path, chosen)
         start = time.perf_counter()

@@ -1,12 +1,12 @@
-"""Findings: what every head did on one text of a corpus."""
+"""Examination: what every head did on one text of a corpus."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import AttnvizError, BadInput
-from attnviz.survey.best_examples import Examples, Largest
+from attnviz.survey.best_examples import Examples, TopCells
 from attnviz.survey.corpus import Text
-from attnviz.survey.survey_part import Failure, Findings, Part
+from attnviz.survey.survey_part import Failure, Part, TextResult
 from attnviz.tokens import shorten_text
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from attnviz.models import LoadedModel
 
 
-def find(
+def examine_text(
     model: "LoadedModel", text: Text, *, max_tokens: int, most: int, lengths: "Lengths"
-) -> Findings | Failure:
+) -> TextResult | Failure:
     """Every head on one text, or why it cannot be read.
 
     Args:
@@ -25,15 +25,15 @@ def find(
         lengths: as for `attnviz.detectors.profile`, the same for all texts of a model.
     """
     try:
-        return _find(model, text, max_tokens, most, lengths)
+        return _examine(model, text, max_tokens, most, lengths)
     except (AttnvizError, RuntimeError, MemoryError) as error:  # torch's: out of memory
         why = str(error).splitlines() or [type(error).__name__]
         return Failure(text.number, text.name, why[0])
 
 
-def _find(
+def _examine(
     model: "LoadedModel", text: Text, max_tokens: int, most: int, lengths: "Lengths"
-) -> Findings:
+) -> TextResult:
     from attnviz.capture.forward import capture
     from attnviz.detectors import profile
 
@@ -45,13 +45,13 @@ def _find(
     profiles, examples = {}, {}
     written = model.info.kind == "encoder-decoder"  # the decoder reads what the model wrote
     for stack in captured.stacks:
-        largest = Largest()
+        largest = TopCells()
         profiles[stack] = profile(captured, stack, look=largest.look, lengths=lengths)
         examples[stack] = Examples(most)
         around = "" if written and stack == "decoder" else source
         largest.offer_to(examples[stack], text, captured, stack, around)
     tokens = captured.tokens["encoder"] if written else captured.query_tokens()
-    return Findings(profiles, examples, len(tokens), len(source) < len(text.text))
+    return TextResult(profiles, examples, len(tokens), len(source) < len(text.text))
 
 
 def longest_first(texts: Sequence[Text]) -> list[Text]:
@@ -60,7 +60,7 @@ def longest_first(texts: Sequence[Text]) -> list[Text]:
     return sorted(texts, key=lambda text: (-len(text.text), text.number))
 
 
-def gathered(found: Sequence[Findings | Failure]) -> Part:
+def collect_part(found: Sequence[TextResult | Failure]) -> Part:
     """The part that these texts make up, in this order."""
     part = Part()
     for one in found:
@@ -84,4 +84,4 @@ def examine(
     with the reason."""
     known: Lengths = {} if lengths is None else lengths
     options: dict[str, Any] = {"max_tokens": max_tokens, "most": most, "lengths": known}
-    return gathered([find(model, text, **options) for text in longest_first(texts)])
+    return collect_part([examine_text(model, text, **options) for text in longest_first(texts)])

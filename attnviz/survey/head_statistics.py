@@ -1,4 +1,4 @@
-"""Tally: what every head measured over many texts, in a size that does not grow with them."""
+"""Statistics: what every head measured over many texts, in a size that does not grow with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ BINS = int(np.ceil(np.log(LARGEST / LEAST) / _STEP)) + 1
 
 
 @dataclass(eq=False)
-class Tally:
+class Statistics:
     """Sums over texts, for each measure, layer and head of one stack.
 
-    Adding a text or another tally gives the same counts in whatever order, and the same means and
-    variances but for the rounding of float64. The bins of the quantiles grow by a constant factor:
-    Masson et al. 2019, "DDSketch", section 2.1.
+    Adding texts in another order gives the same counts, and the same means and variances but for
+    the rounding of float64. The bins of the quantiles grow by a constant factor: Masson et al.
+    2019, "DDSketch", section 2.1.
 
     Shapes are (measure, layer, head), measures as in MEASURES:
         texts: how many texts have a number here.
@@ -50,7 +50,7 @@ class Tally:
     bins: NDArray[np.int32]
 
     @classmethod
-    def empty(cls, layers: int, heads: int) -> "Tally":
+    def empty(cls, layers: int, heads: int) -> "Statistics":
         shape = (len(MEASURES), layers, heads)
         texts, rows = np.zeros((2, *shape), np.int64)
         total, null, ceiling, mean, squares = np.zeros((5, *shape))
@@ -63,22 +63,22 @@ class Tally:
         Mean and squares: Welford 1962, "Note on a Method for Calculating Corrected Sums of Squares
         and Products".
         """
-        values = _stacked(profile.values)
+        values = _stack_measures(profile.values)
         counted = np.isfinite(values)
-        rows = np.where(counted, _stacked(profile.counted), 0).astype(np.int64)
+        rows = np.where(counted, _stack_measures(profile.counted), 0).astype(np.int64)
         self.texts += counted
         self.rows += rows
         self.total += np.nan_to_num(values) * rows
-        self.null += np.nan_to_num(_stacked({n: profile.null(n) for n in MEASURES})) * rows
-        self.ceiling += np.nan_to_num(_stacked(profile.ceilings)) * rows
+        self.null += np.nan_to_num(_stack_measures({n: profile.null(n) for n in MEASURES})) * rows
+        self.ceiling += np.nan_to_num(_stack_measures(profile.ceilings)) * rows
         apart = np.where(counted, values - self.mean, 0)
         self.mean += apart / np.maximum(self.texts, 1)
         self.squares += apart * np.where(counted, values - self.mean, 0)
         at = np.nonzero(counted)
         self.bins[(*at, _bin(values[at]))] += 1
 
-    def add(self, other: "Tally") -> None:
-        """Take over the texts of another tally of the same heads.
+    def add(self, other: "Statistics") -> None:
+        """Take over the texts of another statistics of the same heads.
 
         Means and squares: Chan, Golub and LeVeque 1979, "Updating Formulae and a Pairwise
         Algorithm for Computing Sample Variances".
@@ -119,7 +119,7 @@ class Tally:
         return vars(self)
 
 
-def _stacked(grids: Mapping[str, NDArray]) -> NDArray[np.float64]:
+def _stack_measures(grids: Mapping[str, NDArray]) -> NDArray[np.float64]:
     return np.stack([np.asarray(grids[name], np.float64) for name in MEASURES])
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.capture.cost import estimate
 from attnviz.errors import UnsupportedModel
 from attnviz.survey.corpus import Text
-from attnviz.survey.examination import find, gathered, longest_first
+from attnviz.survey.examination import collect_part, examine_text, longest_first
 from attnviz.survey.survey_part import Part
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ROOM = 2**31
 """Bytes that captures may take at once; one alone may take more."""
 
 
-def examined(
+def examine_parts(
     model: "LoadedModel",
     waiting: Iterator[tuple[int, list[Text]]],
     *,
@@ -41,27 +41,29 @@ def examined(
     lengths: Lengths = {}
     options: dict[str, Any] = {"max_tokens": max_tokens, "most": most, "lengths": lengths}
     whole = _threads_of(model)
-    at_once = min(whole, _fitting(model, max_tokens))
-    with threads(whole // at_once), _pool(at_once) as pool:
+    at_once = min(whole, _count_fitting(model, max_tokens))
+    with limit_threads(whole // at_once), _pool(at_once) as pool:
         under_way: deque[tuple[int, list[Text], list[Future[Any]]]] = deque()
         for number, texts in waiting:
-            each = [pool.submit(find, model, text, **options) for text in longest_first(texts)]
+            each = [
+                pool.submit(examine_text, model, text, **options) for text in longest_first(texts)
+            ]
             under_way.append((number, texts, each))
             behind = sum(len(texts) for _, texts, _ in islice(under_way, 1, None))
             if behind >= at_once:  # no thread is idle while the first part is waited for
-                yield _finished(*under_way.popleft(), done)
+                yield _finish_part(*under_way.popleft(), done)
         while under_way:
-            yield _finished(*under_way.popleft(), done)
+            yield _finish_part(*under_way.popleft(), done)
 
 
-def _finished(
+def _finish_part(
     number: int, texts: list[Text], each: list[Future[Any]], done: Callable[[], None]
 ) -> tuple[int, list[Text], Part]:
     found = []
     for one in each:
         found.append(one.result())
         done()
-    return number, texts, gathered(found)
+    return number, texts, collect_part(found)
 
 
 def _threads_of(model: "LoadedModel") -> int:
@@ -75,7 +77,7 @@ def _threads_of(model: "LoadedModel") -> int:
     return torch.get_num_threads() if here and not is_spread(model.hf) else 1
 
 
-def _fitting(model: "LoadedModel", max_tokens: int) -> int:
+def _count_fitting(model: "LoadedModel", max_tokens: int) -> int:
     """How many captures fit into `ROOM`."""
     try:
         return max(1, ROOM // estimate(model, max_tokens).bytes)
@@ -94,7 +96,7 @@ def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 @contextmanager
-def threads(each: int) -> Iterator[None]:
+def limit_threads(each: int) -> Iterator[None]:
     """So many threads for each product, in the whole process, of torch and of numpy."""
     import torch
     from threadpoolctl import threadpool_limits

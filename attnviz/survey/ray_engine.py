@@ -1,4 +1,4 @@
-"""Cluster: the parts of a survey on Ray's workers, a few in the air for each, none of them twice.
+"""Ray engine: the parts of a survey on Ray's workers, a few at once for each, none of them twice.
 
 A part is a fixed run of texts, and its file is the same whoever makes it; so a worker that is
 lost costs the part in its hands, which goes to another. Parts are handed out as they are asked
@@ -16,13 +16,13 @@ from attnviz.models import load
 from attnviz.survey.corpus import Text
 from attnviz.survey.examination import examine
 from attnviz.survey.model_facts import model_facts
-from attnviz.survey.survey_part import Part, path_of
+from attnviz.survey.survey_part import Part, part_path
 
 if TYPE_CHECKING:
     from attnviz.detectors.row_sums import Lengths
     from attnviz.models import LoadedModel
 
-Waiting = Iterator[tuple[int, list[Text]]]
+UnfinishedParts = Iterator[tuple[int, list[Text]]]
 """Numbers of parts and their texts."""
 AHEAD = 2
 """Parts that each worker has at once: the next is there when one is through."""
@@ -79,10 +79,10 @@ class Worker:
         return examine(self._model, texts, **options, lengths=self._lengths)
 
 
-def spread(
+def run_on_ray(
     model: str,
     facts: Mapping[str, Any],
-    waiting: Waiting,
+    waiting: UnfinishedParts,
     folder: Path,
     options: Mapping[str, Any],
     staff: Staff,
@@ -148,7 +148,9 @@ class _Crew:
     def _hire(self) -> Any:
         return self._class.remote(*self._given)
 
-    def work(self, waiting: Waiting, folder: Path, options: Mapping[str, Any]) -> Iterator[int]:
+    def work(
+        self, waiting: UnfinishedParts, folder: Path, options: Mapping[str, Any]
+    ) -> Iterator[int]:
         for place in [*range(len(self._workers))] * AHEAD:
             self._next(place, waiting, options)
         while self._hands:
@@ -161,11 +163,11 @@ class _Crew:
                 continue
             except self._ray.exceptions.RayTaskError as error:
                 raise (_refusal(error) or error) from error
-            part.save(path_of(folder, task.number), task.texts)
+            part.save(part_path(folder, task.number), task.texts)
             yield len(task.texts)
             self._next(task.place, waiting, options)
 
-    def _next(self, place: int, waiting: Waiting, options: Mapping[str, Any]) -> None:
+    def _next(self, place: int, waiting: UnfinishedParts, options: Mapping[str, Any]) -> None:
         if part := next(waiting, None):
             self._give(_Task(self._workers[place], place, *part), options)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from attnviz.survey.best_examples import Examples
 from attnviz.survey.corpus import Text
-from attnviz.survey.head_statistics import Tally
+from attnviz.survey.head_statistics import Statistics
 
 if TYPE_CHECKING:
     from attnviz.detectors import HeadProfile
@@ -33,7 +33,7 @@ class Failure:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class TextResult:
     """What was found on one text, without any of its matrices.
 
     Attributes:
@@ -54,26 +54,28 @@ class Part:
     """What was found on some texts.
 
     Attributes:
-        tallies: {stack: Tally}.
+        statistics: {stack: Tally}.
         examples: {stack: Examples}.
         failures: texts that were left out.
         texts, cut, tokens: how many texts counted, how many of them were cut to their beginning,
             and how many tokens were read.
     """
 
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    statistics: dict[str, Statistics] = field(default_factory=dict)
     examples: dict[str, Examples] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     texts: int = 0
     cut: int = 0
     tokens: int = 0
 
-    def take(self, found: "Findings") -> None:
+    def take(self, found: "TextResult") -> None:
         """Count one text in."""
         for stack, profile in found.profiles.items():
-            if stack not in self.tallies:
-                self.tallies[stack] = Tally.empty(*profile.values["focus"].shape)
-            self.tallies[stack].take(profile)
+            if stack not in self.statistics:
+                self.statistics[stack] = Statistics.empty(
+                    *next(iter(profile.values.values())).shape
+                )
+            self.statistics[stack].take(profile)
         self._add_examples(found.examples)
         self.texts += 1
         self.cut += found.cut
@@ -81,11 +83,11 @@ class Part:
 
     def add(self, other: "Part") -> None:
         """Take over what was found on other texts."""
-        for stack, tally in other.tallies.items():
-            if stack in self.tallies:
-                self.tallies[stack].add(tally)
+        for stack, statistics in other.statistics.items():
+            if stack in self.statistics:
+                self.statistics[stack].add(statistics)
             else:
-                self.tallies[stack] = tally
+                self.statistics[stack] = statistics
         self._add_examples(other.examples)
         self.failures += other.failures
         for name in ("texts", "cut", "tokens"):
@@ -98,15 +100,15 @@ class Part:
     def save(self, path: Path, texts: Sequence[Text]) -> None:
         """Write the part; a run that is killed meanwhile leaves nothing under this name."""
         words = {
-            "of": fingerprint(texts),
+            "of": hash_texts(texts),
             "examples": {s: [e.most, e.to_json()] for s, e in self.examples.items()},
             "failures": [asdict(failure) for failure in self.failures],
             "counts": [self.texts, self.cut, self.tokens],
         }
         arrays: dict[str, Any] = {
             f"{stack}/{name}": array
-            for stack, tally in self.tallies.items()
-            for name, array in tally.arrays().items()
+            for stack, statistics in self.statistics.items()
+            for name, array in statistics.arrays().items()
         }
         written = path.with_name(f"{path.name}.{os.getpid()}.part")
         with written.open("wb") as file:
@@ -130,16 +132,18 @@ class Part:
         with np.load(path, allow_pickle=False) as file:
             words = json.loads(str(file["words"]))
             stacks = list(dict.fromkeys(name.split("/")[0] for name in file.files if "/" in name))
-            tallies = {
-                stack: Tally(**{n: file[f"{stack}/{n}"] for n in Tally.__dataclass_fields__})
+            statistics = {
+                stack: Statistics(
+                    **{n: file[f"{stack}/{n}"] for n in Statistics.__dataclass_fields__}
+                )
                 for stack in stacks
             }
         examples = {s: Examples.from_json(*kept) for s, kept in words["examples"].items()}
         failures = [Failure(**failure) for failure in words["failures"]]
-        return cls(tallies, examples, failures, *words["counts"]), words["of"]
+        return cls(statistics, examples, failures, *words["counts"]), words["of"]
 
 
-def parts_of(corpus: Iterable[Text]) -> Iterator[tuple[int, list[Text]]]:
+def split_corpus(corpus: Iterable[Text]) -> Iterator[tuple[int, list[Text]]]:
     """(number, texts): a corpus a few texts at a time, always the same ones."""
     texts: list[Text] = []
     number = 0
@@ -152,11 +156,11 @@ def parts_of(corpus: Iterable[Text]) -> Iterator[tuple[int, list[Text]]]:
         yield number, texts
 
 
-def path_of(folder: Path, number: int) -> Path:
+def part_path(folder: Path, number: int) -> Path:
     return folder / "parts" / f"{number:06d}.npz"
 
 
-def fingerprint(texts: Iterable[Text]) -> str:
+def hash_texts(texts: Iterable[Text]) -> str:
     """Of these very texts, under these names."""
     digest = hashlib.sha256()
     for text in texts:
@@ -164,7 +168,7 @@ def fingerprint(texts: Iterable[Text]) -> str:
     return digest.hexdigest()
 
 
-def words_of(part: Part) -> dict[str, Any]:
+def count_words(part: Part) -> dict[str, Any]:
     """The counts of a part, by name."""
     return {
         "texts": part.texts,

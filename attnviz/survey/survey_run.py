@@ -14,11 +14,11 @@ from attnviz.parquet import arrow
 from attnviz.survey.corpus import Corpus, Text, read_corpus
 from attnviz.survey.defaults import ENGINES, EXAMPLES, MAX_TOKENS
 from attnviz.survey.head_statistics import MEASURES
-from attnviz.survey.local_engine import examined
+from attnviz.survey.local_engine import examine_parts
 from attnviz.survey.model_facts import model_facts
-from attnviz.survey.ray_engine import Staff, spread
-from attnviz.survey.survey_part import Part, fingerprint, parts_of, path_of
-from attnviz.survey.survey_tables import Survey, write
+from attnviz.survey.ray_engine import Staff, run_on_ray
+from attnviz.survey.survey_part import Part, hash_texts, part_path, split_corpus
+from attnviz.survey.survey_tables import Survey, write_tables
 
 if TYPE_CHECKING:
     from attnviz.models import LoadedModel
@@ -109,19 +109,19 @@ def survey(
         "measures": list(MEASURES),
         **facts,
     }
-    _settle(folder, settings)
+    _claim_folder(folder, settings)
     watch = _Watch(texts.count, progress)
-    waiting = _waiting(folder, texts, watch)
+    waiting = _unfinished_parts(folder, texts, watch)
     options = {"max_tokens": max_tokens, "most": examples}
     if loaded is not None:
-        with closing(examined(loaded, waiting, **options, done=watch.one)) as parts:
+        with closing(examine_parts(loaded, waiting, **options, done=watch.one)) as parts:
             for number, chosen, found in parts:
-                found.save(path_of(folder, number), chosen)
+                found.save(part_path(folder, number), chosen)
     else:
         staff = Staff(workers, gpus, loading, address)
-        for size in spread(str(model), facts, waiting, folder, options, staff):
+        for size in run_on_ray(str(model), facts, waiting, folder, options, staff):
             watch.more(size)
-    whole = write(folder, settings, _merged(folder, texts))
+    whole = write_tables(folder, settings, _merge_parts(folder, texts))
     if not whole.texts:
         raise BadInput(
             what=f"No text of {texts.name!r} could be examined.",
@@ -181,11 +181,11 @@ def load_named(model: "str | Path | LoadedModel", **loading: Any) -> "LoadedMode
     return model
 
 
-def _settle(folder: Path, settings: dict[str, Any]) -> None:
+def _claim_folder(folder: Path, settings: dict[str, Any]) -> None:
     """Make the folder one of this survey, or see that it is."""
     try:
         (folder / "parts").mkdir(parents=True, exist_ok=True)
-        before = _begun(folder / SETTINGS, settings)
+        before = _begin_settings(folder / SETTINGS, settings)
     except OSError as error:
         raise BadInput(
             what=f"The folder {folder.name!r} cannot be used.",
@@ -201,7 +201,7 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
         )
 
 
-def _begun(file: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def _begin_settings(file: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that the survey in this folder was begun with: these, if it is new."""
     if not file.exists():
         written = file.with_suffix(".part")
@@ -214,26 +214,28 @@ def _begun(file: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return before if isinstance(before, dict) else {}
 
 
-def _waiting(folder: Path, texts: Corpus, watch: "_Watch") -> Iterator[tuple[int, list[Text]]]:
+def _unfinished_parts(
+    folder: Path, texts: Corpus, watch: "_Watch"
+) -> Iterator[tuple[int, list[Text]]]:
     """The parts that no earlier run has finished; one that is damaged is made again."""
-    for number, chosen in parts_of(texts):
-        if _known(folder, number, chosen) is not None:
+    for number, chosen in split_corpus(texts):
+        if _load_part(folder, number, chosen) is not None:
             watch.known(len(chosen))
         else:
             yield number, chosen
 
 
-def _known(folder: Path, number: int, chosen: list[Text]) -> Part | None:
+def _load_part(folder: Path, number: int, chosen: list[Text]) -> Part | None:
     """A part that is there and whole.
 
     Raises:
         BadInput: it is of other texts.
     """
     try:
-        part, of = Part.load(path_of(folder, number))
+        part, of = Part.load(part_path(folder, number))
     except ValueError:
         return None
-    if of != fingerprint(chosen):
+    if of != hash_texts(chosen):
         raise BadInput(
             what=f"The corpus is not the one that the survey in {folder.name!r} was begun on.",
             why=f"Texts {chosen[0].number} to {chosen[-1].number} are others.",
@@ -242,15 +244,15 @@ def _known(folder: Path, number: int, chosen: list[Text]) -> Part | None:
     return part
 
 
-def _merged(folder: Path, texts: Iterable[Text]) -> Part:
+def _merge_parts(folder: Path, texts: Iterable[Text]) -> Part:
     """All parts added up, in the order of the corpus, whoever made them and when."""
     whole = Part()
-    for number, chosen in parts_of(texts):
-        part = _known(folder, number, chosen)
+    for number, chosen in split_corpus(texts):
+        part = _load_part(folder, number, chosen)
         if part is None:
             raise BadInput(
                 what=f"A part of the survey in {folder.name!r} is gone.",
-                why=f"{path_of(folder, number).name} was there a moment ago.",
+                why=f"{part_path(folder, number).name} was there a moment ago.",
                 todo="Run the survey again; it goes on where it was.",
             )
         whole.add(part)

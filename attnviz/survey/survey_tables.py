@@ -1,4 +1,4 @@
-"""Result: the tables of a finished survey, as Parquet, with where they come from in each file."""
+"""Survey tables: a finished survey as Parquet, with where it comes from in each file."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from attnviz.errors import BadInput
 from attnviz.parquet import arrow
 from attnviz.survey.best_examples import Example
 from attnviz.survey.head_statistics import MEASURES, STATISTICS
-from attnviz.survey.survey_part import Failure, Part, words_of
+from attnviz.survey.survey_part import Failure, Part, count_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class Survey:
 
     Attributes:
         heads: a row a stack, measure, layer and head, with each statistic of
-            `attnviz.survey.head_statistics.Tally.grids`.
+            `attnviz.survey.head_statistics.Statistics.grids`.
         examples: a row an example: stack, layer, head, rank, then the fields of `Example`.
         failures: a row a text that was left out: text, name, why.
         provenance: the corpus, the model, its revision, dtype, versions, and what was counted.
@@ -83,9 +83,9 @@ class Survey:
         return found[of & (found["stack"] == (stack or self.stacks[0]))]
 
 
-def write(folder: Path, settings: Mapping[str, Any], part: Part) -> Survey:
+def write_tables(folder: Path, settings: Mapping[str, Any], part: Part) -> Survey:
     """The tables of a whole corpus, written to the folder and returned."""
-    provenance = {**settings, **words_of(part)}
+    provenance = {**settings, **count_words(part)}
     found = Survey(_heads(part), _examples(part), _failures(part), provenance)
     for name in TABLES:
         _write(folder / f"{name}.parquet", getattr(found, name), provenance)
@@ -123,10 +123,10 @@ def open_survey(folder: str | Path) -> Survey:
 
 def _heads(part: Part) -> "pd.DataFrame":
     columns: dict[str, list[Any]] = {name: [] for name in (*_PLACE, *STATISTICS)}
-    for stack, tally in part.tallies.items():
-        measured = np.argwhere((tally.texts > 0).any(axis=0))
+    for stack, statistics in part.statistics.items():
+        measured = np.argwhere((statistics.texts > 0).any(axis=0))
         for measure in MEASURES:
-            grids = tally.grids(measure)
+            grids = statistics.grids(measure)
             for layer, head in measured.tolist():
                 for name, value in zip(_PLACE, (stack, measure, layer, head), strict=True):
                     columns[name].append(value)

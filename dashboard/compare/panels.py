@@ -10,7 +10,7 @@ from attnviz.charts.compared import compared
 from attnviz.charts.describe_compared import describe_compared
 from attnviz.detectors import HEAD_MEASURES
 from attnviz.heads.compared_row import row_of, rows_of
-from attnviz.heads.comparison import in_parts, same_keys, same_queries, why_apart
+from attnviz.heads.comparison import same_keys, same_queries, why_apart
 from dashboard.compare import controls, link, row_distances, views
 from dashboard.compare.other_side import Other
 from dashboard.compare.sides import Side
@@ -241,7 +241,6 @@ def _rows(a: Side, b: Side, found: "RowDistances") -> None:
 
 
 def _most(side: Side) -> list[str]:
-
     def most(row: Any, seen: bool) -> str:
         if not seen:
             return "nothing"
@@ -251,7 +250,7 @@ def _most(side: Side) -> list[str]:
 
     return [
         most(row, seen)
-        for (part,) in in_parts(side.head)
+        for part in side.head.in_rows()
         for row, seen in zip(part.weights, part.attends, strict=True)
     ]
 

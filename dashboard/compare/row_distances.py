@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from attnviz.heads.comparison import even_distances, row_distances
+from attnviz.progress import Step, ignore_step
 from dashboard.compare.sides import Side
 from dashboard.session import backend, slow_results
 
@@ -28,10 +29,8 @@ def _place(side: Side) -> Hashable:
     return (side.selection.stack, *side.at)
 
 
-def _kept(
-    side: Side, name: Hashable, make: Callable[[slow_results.Step], "RowDistances"]
-) -> "RowDistances":
+def _kept(side: Side, name: Hashable, make: Callable[[Step], "RowDistances"]) -> "RowDistances":
     if len(side.head.allowed) <= backend.MAX_TOKENS:
-        return make(lambda done, total: None)
+        return make(ignore_step)
     with slow_results.draw_bar("Comparing every row") as step:
         return backend.get_comparison(side.ask, name, lambda: make(step))

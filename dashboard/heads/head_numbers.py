@@ -145,7 +145,7 @@ class Measured:
         )
 
     def _surveyed(self, survey: "Survey", name: str) -> Numbers:
-        from attnviz.detectors.profiles import beyond_half, risen
+        from attnviz.detectors.profiles import find_beyond_half, measure_rise
 
         measure = HEAD_MEASURES[name]
         layers, heads = self.text.values["entropy"].shape
@@ -160,7 +160,7 @@ class Measured:
             measure.null,
             grids,
             measure.falls,
-            beyond_half(risen(*vars(grids).values(), falls=measure.falls)),
+            find_beyond_half(measure_rise(*vars(grids).values(), falls=measure.falls)),
             f"{most:,} rows of {survey.texts:,} texts count.",
         )
 

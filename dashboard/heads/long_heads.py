@@ -88,13 +88,13 @@ def _profile_seconds(capture: "Capture", stack: str) -> float:
 
 def _maps_seconds(capture: "Capture", stack: str) -> float:
     """From rows in the middle of the text, which in a decoder see half of it."""
-    from attnviz.capture.row_chunks import Heads
+    from attnviz.capture.row_chunks import BlockRows
 
     count, layers = len(capture.query_tokens(stack)), capture.layers(stack)
-    heads = Heads(capture.block(layers[len(layers) // 2], stack))
+    heads = BlockRows(capture.block(layers[len(layers) // 2], stack))
     rows = range(max(0, count // 2 - _TIMED[0]), count // 2)
-    heads.piece(rows)  # the first is slower than the rest
-    return _seconds(lambda: heads.piece(rows)) * count / len(rows) * len(layers)
+    heads.chunk(rows)  # the first is slower than the rest
+    return _seconds(lambda: heads.chunk(rows)) * count / len(rows) * len(layers)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -18,7 +18,7 @@ both counted from 0. The mark on the printed scale is the null.
 
 **A null** is what a head has that does nothing of the kind. Even attention spreads each row over
 all the keys that it may see. Where a measure goes by which tokens are equal, the head's own
-weights are also held against the tokens dealt out anew over their places: what is left is habit of
+weights are also held against the tokens permuted over their positions: what is left is habit of
 position. **A ceiling** is the most that any head could have on this text. A head is said to be
 found by a measure if it is more than half way from the null to the ceiling; by entropy, which
 falls, half way from the null down to 0.

@@ -4,8 +4,9 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from attnviz.detectors import SHARES, repeated
+from attnviz.progress import Step
 from dashboard.session import backend, waiting
-from dashboard.session.backend import Ask, Step
+from dashboard.session.backend import Ask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -49,7 +49,6 @@ _PAGE_BYTES = 64 * 2**20
 _FILE_BYTES = 192 * 2**20
 _FEW = 128  # tokens up to which a number a pair is nothing to speak of
 
-Step = Callable[[int, int], None]
 """Takes how many steps are done, and of how many."""
 
 _PAIRS: "WeakKeyDictionary[LoadedModel, bool]" = WeakKeyDictionary()

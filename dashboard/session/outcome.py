@@ -95,9 +95,9 @@ def run_change(
 ) -> Outcome:
     """The what-if, run now."""
     import attnviz
-    from attnviz.faithfulness.agreement import change as output_change
+    from attnviz.faithfulness.agreement import output_change
     from attnviz.interventions import Ablate
-    from attnviz.interventions.engine import answer
+    from attnviz.interventions.engine import model_output
 
     started = time.perf_counter()
     found = attnviz.run(model, interventions=[change], baseline=capture, layers=[selection.layer])
@@ -106,7 +106,7 @@ def run_change(
     if has_output(capture):
         row = selection.query
         gone = Ablate(selection.layer, selection.head, selection.stack, queries=(row,))
-        moved = output_change(capture, answer(found.capture), row)
+        moved = output_change(capture, model_output(found.capture), row)
         (whole_head,) = measure_changes(model, capture, [[gone]], row)
     block = found.capture.block(selection.layer, selection.stack)
     return Outcome(

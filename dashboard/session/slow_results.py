@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.progress import Step, ignore_step
 from dashboard.server.turns import silent
 from dashboard.session import backend, state
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _MOMENT = 0.5  # seconds before a bar is worth drawing
 
-Step = Callable[[int, int], None]
 Make = Callable[["LoadedModel", "Capture", Step], Any]
 
 
@@ -41,7 +41,7 @@ def show_result(
         note: said after the cost; fixed words.
     """
     if backend.has_experiment(ask, name):
-        return _made(ask, name, make, lambda done, total: None)
+        return _made(ask, name, make, ignore_step)
     slot = st.empty()
     with slot.container(horizontal=True, vertical_alignment="center"):
         clicked = st.button(label, key=f"{key}_start", on_click=state.touch)
@@ -54,7 +54,7 @@ def show_result(
 def run_with_bar(slot: Any, key: str, ask: backend.Ask, name: Hashable, make: Make) -> Any:
     """Make the measurement now, with a bar in the slot. A click anywhere ends it."""
     if backend.has_experiment(ask, name):
-        return _made(ask, name, make, lambda done, total: None)
+        return _made(ask, name, make, ignore_step)
     with slot.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text="Measuring")
         st.button("Stop", key=f"{key}_stop", on_click=state.touch)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 import attnviz
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from attnviz.detectors import profile
 from tests.bench import machine, passage
 from tests.bench.paired import paired, spent
@@ -23,7 +23,7 @@ def against_forward_pass(table: Table, model: Any, length: int) -> None:
     ids = passage.ids(model.tokenizer, length)
     forward = attnviz.capture(model, input_ids=ids).forward
     times = paired(
-        lambda: run(model.hf, forward),
+        lambda: run_forward(model.hf, forward),
         lambda: attnviz.capture(model, input_ids=ids),
         rounds=_rounds(length),
     )

@@ -2,7 +2,7 @@
 
 A text at a time: the weights that the model hands out, its values and the heads' outputs caught by
 hooks, W_O cut into a slice a head. For each head the value of every measure, the nulls of even
-attention and of tokens dealt out anew, the ceiling, and the cell that adds most. Head by head, as
+attention and of tokens permuted, the ceiling, and the cell that adds most. Head by head, as
 such loops are mostly written; or all heads of a layer at once, as fast as we could make it without
 leaving `output_attentions`. Written for decoders of one kind of mask, where every earlier token may
 be looked at: what a survey does for other masks, padding, and other models is not there.

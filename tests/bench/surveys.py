@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from attnviz.capture.forward import run
-from attnviz.capture.inputs import prepare
+from attnviz.capture.forward import run_forward
+from attnviz.capture.inputs import prepare_inputs
 from attnviz.survey.corpus import Text
-from attnviz.survey.local_engine import examined, threads
+from attnviz.survey.local_engine import examine_parts, limit_threads
 from attnviz.survey.survey_part import SIZE
 from tests.bench import passage
 from tests.bench.paired import paired
@@ -55,13 +55,13 @@ def against_plain_loops(table: Table, model: Any, length: int) -> None:
         return [measured(plain, model.tokenizer, one.text, way) for one in texts]
 
     def ours() -> list[Any]:
-        return list(examined(model, iter([(0, texts)]), max_tokens=length, most=5))
+        return list(examine_parts(model, iter([(0, texts)]), max_tokens=length, most=5))
 
     def forward(one: Text) -> Any:
-        return run(model.hf, prepare(model, one.text).forward)
+        return run_forward(model.hf, prepare_inputs(model, one.text).forward)
 
     def bare() -> list[Any]:
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool, threads(1):
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool, limit_threads(1):
             return list(pool.map(forward, texts))
 
     plainly, at_once = partial(loop, head_by_head), partial(loop, heads_at_once)

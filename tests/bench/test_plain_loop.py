@@ -7,7 +7,7 @@ import pytest
 
 import attnviz
 from attnviz.detectors import HEAD_MEASURES, profile
-from attnviz.survey.best_examples import Examples, Largest
+from attnviz.survey.best_examples import Examples, TopCells
 from attnviz.survey.corpus import Text
 from tests.bench import passage
 from tests.bench.plain_loop import head_by_head, heads_at_once, measured
@@ -19,7 +19,7 @@ def test_a_loop_comes_to_the_numbers_of_a_survey(way):
     plain = copy.deepcopy(model.hf)
     plain.set_attn_implementation("eager")
     text = passage.text(model.tokenizer, 96)
-    largest = Largest()
+    largest = TopCells()
     capture = attnviz.capture(model, text)
     ours = profile(capture, look=largest.look)
     found = measured(plain, model.tokenizer, text, way)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import attnviz
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from attnviz.interventions import Ablate, HideKeys, Intervention, ZeroValue, effects
 from tests.bench import passage
 from tests.bench.paired import Paired, Spent, spent
@@ -35,7 +35,7 @@ def what_ifs(report: Report, model: Any) -> None:
     for changes in kinds.values():  # the shortcuts are tried once a model
         effects(model, capture, changes[:2])
     times = in_turns(
-        lambda: run(model.hf, capture.forward),
+        lambda: run_forward(model.hf, capture.forward),
         {
             what: lambda changes=changes: effects(model, capture, changes)
             for what, changes in kinds.items()

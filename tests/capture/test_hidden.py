@@ -3,29 +3,32 @@
 import pytest
 import torch
 
-from attnviz.capture.recording import hidden, split_mask
+from attnviz.capture.recording import is_masked, split_mask
 
 
 @pytest.mark.parametrize("number", [-torch.inf, torch.finfo(torch.float32).min, -1e9, -1e30, -1e4])
 def test_numbers_by_which_models_mask(number):
     """-10000 in older files, the lowest number of the dtype in newer ones."""
-    assert hidden(torch.tensor([number, 0.0])).tolist() == [True, False]
+    assert is_masked(torch.tensor([number, 0.0])).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("number", [-20000.0, -9999.0, -1e6, 0.0, 1e9])
 def test_numbers_that_are_a_bias_however_large(number):
     """As ALiBi's slope times the distance is, on a long text."""
-    assert not hidden(torch.tensor([number])).any()
+    assert not is_masked(torch.tensor([number])).any()
 
 
 def test_half_precision_masks_with_its_own_lowest_number():
     lowest = torch.finfo(torch.float16).min
-    assert hidden(torch.tensor([lowest, -30000.0], dtype=torch.float16)).tolist() == [True, False]
-    assert hidden(torch.tensor([torch.finfo(torch.bfloat16).min], dtype=torch.bfloat16)).all()
+    assert is_masked(torch.tensor([lowest, -30000.0], dtype=torch.float16)).tolist() == [
+        True,
+        False,
+    ]
+    assert is_masked(torch.tensor([torch.finfo(torch.bfloat16).min], dtype=torch.bfloat16)).all()
 
 
 def test_numbers_that_are_no_floats_mask_nothing():
-    assert not hidden(torch.tensor([-(10**9), -10000])).any()
+    assert not is_masked(torch.tensor([-(10**9), -10000])).any()
 
 
 def test_a_mask_is_taken_apart_from_the_bias_it_carries():

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 import attnviz
 from attnviz.capture import strategies
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from attnviz.capture.receipt import check
 from attnviz.capture.recording import rows_to_check
 from tests import tiny
@@ -17,7 +18,11 @@ from tests import tiny
 def calls():
     """The calls of a capture whose check is still to come."""
     model = tiny.hf("LlamaForCausalLM", num_key_value_heads=2)
-    return strategies.WAYS[0].record(model, "decoder", run, {"input_ids": tiny.ids(6)})[0].calls
+    return (
+        strategies.STRATEGIES[0]
+        .record(model, "decoder", run_forward, {"input_ids": tiny.ids(6)})[0]
+        .calls
+    )
 
 
 def checked(calls, **changes):
@@ -35,6 +40,22 @@ def test_a_right_recording_passes(calls):
     receipt = checked(calls)
     assert receipt.ok and receipt.rows_checked == 3 * 4 * 6 and receipt.projections == 3
     assert receipt.largest_error < 1e-5
+
+
+@pytest.mark.parametrize("rows", ["mixed_rows", "output_rows"])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 3e-5), ("bfloat16", 3e-2), ("float16", 5e-3)]
+)
+def test_a_number_may_be_off_by_the_tolerance_and_no_more(calls, rows, dtype, tolerance):
+    """As a part of the largest output; the model's own rounding is a thirtieth of it."""
+    numbers = getattr(calls[1], rows)
+    smallest = np.unravel_index(np.abs(numbers).argmin(), numbers.shape)
+    real, size = numbers[smallest], max(1.0, float(np.abs(numbers).max()))
+    numbers[smallest] = real + 0.95 * tolerance * size
+    assert checked(calls, dtype=dtype).ok
+    numbers[smallest] = real + 1.05 * tolerance * size
+    with pytest.raises(attnviz.CaptureFailed, match=r"layers\.1.*could not be verified"):
+        checked(calls, dtype=dtype)
 
 
 def test_missing_blocks_are_refused(calls):

@@ -4,7 +4,7 @@ import pytest
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import attnviz
-from attnviz.capture.model_state import PREFIX, borrow
+from attnviz.capture.model_state import PREFIX, switch_model
 from tests import tiny
 
 MODELS = {
@@ -53,8 +53,8 @@ def test_a_capture_that_is_refused_leaves_nothing_behind():
 def test_a_switch_holds_until_the_last_that_needs_it_is_done():
     """streamlit/streamlit#8009: sessions that share a model must not switch it back too early."""
     model = tiny.hf("LlamaForCausalLM")
-    with borrow(model, PREFIX + "{own}"):
-        with borrow(model, PREFIX + "{own}"):
+    with switch_model(model, PREFIX + "{own}"):
+        with switch_model(model, PREFIX + "{own}"):
             assert model.config._attn_implementation == PREFIX + "sdpa"
         assert model.config._attn_implementation == PREFIX + "sdpa"
         assert not model.training

@@ -10,7 +10,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 import attnviz
 from attnviz.capture import strategies
-from attnviz.capture.forward import run
+from attnviz.capture.forward import run_forward
 from attnviz.capture.model_state import PREFIX
 from attnviz.capture.recording import Recording
 from tests import tiny
@@ -22,7 +22,7 @@ def test_a_causal_model_keeps_its_mask_under_the_private_name(attention):
     and nothing fails."""
     model = tiny.hf("LlamaForCausalLM", attention=attention).eval()
     ids = tiny.ids(7)
-    _, output = strategies.WAYS[0].record(model, "decoder", run, {"input_ids": ids})
+    _, output = strategies.STRATEGIES[0].record(model, "decoder", run_forward, {"input_ids": ids})
     with torch.no_grad():
         np.testing.assert_allclose(output.logits[0, -1], model(ids).logits[0, -1], atol=1e-5)
     cap = attnviz.capture(attnviz.wrap(model), input_ids=ids)
@@ -34,23 +34,26 @@ def test_a_causal_model_keeps_its_mask_under_the_private_name(attention):
 class _Louder(Recording):
     """A recorder that changes what it records."""
 
-    def opened(self, block, mixed):
-        return super().opened(block, mixed) * 1.01
+    def open_call(self, block, mixed):
+        return super().open_call(block, mixed) * 1.01
 
 
 class _Deaf(Recording):
     """A recorder that misses a layer."""
 
-    def opened(self, block, mixed):
-        opened = super().opened(block, mixed)
+    def open_call(self, block, mixed):
+        opened = super().open_call(block, mixed)
         self.calls = [call for call in self.calls if call.block.layer != 1]
         return opened
 
 
 def only(monkeypatch, *recorders):
     """Leave no other ways than these, all through the registry."""
-    kept = [strategies.Way(recorder.__name__, recorder, PREFIX + "{own}") for recorder in recorders]
-    monkeypatch.setattr(strategies, "WAYS", tuple(kept))
+    kept = [
+        strategies.RecordingStrategy(recorder.__name__, recorder, PREFIX + "{own}")
+        for recorder in recorders
+    ]
+    monkeypatch.setattr(strategies, "STRATEGIES", tuple(kept))
 
 
 def test_a_way_that_moves_the_outputs_is_not_taken(monkeypatch):

@@ -1,14 +1,16 @@
 """Experiments on real runs of tiny models and of the planted circuit."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 import attnviz
-from attnviz.faithfulness import adversary, agreement, erasure, flat, permutations
+from attnviz.faithfulness import adversary, agreement, erasure, flat, permutations, spearman
 from attnviz.faithfulness.agreement import MEASURED, SAID, Agreement
-from attnviz.faithfulness.gradient import of_weights
+from attnviz.faithfulness.gradient import weight_gradient
 from attnviz.interventions import HideKeys, SetWeights
 from tests import tiny
 from tests.planted_heads import PLANTED
@@ -34,7 +36,7 @@ def test_the_gradient_is_the_slope_of_the_logit(llama):
     model, cap = llama
     token = int(cap.logits[-1].argmax())
     for layer, head in ((0, 1), (1, 3), (2, 0)):
-        slope = of_weights(model, cap, layer, head, 8, token)
+        slope = weight_gradient(model, cap, layer, head, 8, token)
         weights = cap.head(layer, head).weights[8]
         step = np.zeros(9)
         step[2], step[5] = 1e-2, -1e-2
@@ -55,7 +57,7 @@ def test_the_gradient_is_the_slope_of_the_logit(llama):
 
 def test_gradients_leave_nothing_on_the_model(llama):
     model, cap = llama
-    of_weights(model, cap, 1, 0, 8, 3)
+    weight_gradient(model, cap, 1, 0, 8, 3)
     assert all(parameter.grad is None for parameter in model.hf.parameters())
     assert torch.is_grad_enabled()
 
@@ -126,6 +128,19 @@ def test_an_adversary_is_checked_by_a_real_run(llama):
     assert run.total_variation <= 0.051
 
 
+def test_an_adversary_of_a_head_with_a_sink_leaves_the_sink_its_share():
+    sizes = {"head_dim": 8, "num_key_value_heads": 2, "num_local_experts": 4}
+    model = attnviz.wrap(tiny.hf("GptOssForCausalLM", **sizes))
+    cap = attnviz.capture(model, input_ids=tiny.ids(9))
+    sinks = np.array([[cap.head(la, h).sink for h in range(4)] for la in range(3)])
+    at = np.unravel_index(np.abs(sinks - 0.5)[..., 4:].argmin(), sinks[..., 4:].shape)
+    layer, head, query = (int(place) for place in at + np.array([0, 0, 4]))
+    assert 0.1 < sinks[layer, head, query] < 0.9
+    found = adversary(model, cap, layer, head, query, allowed=0.5, steps=10)
+    assert found.found and found.divergence > 1e-3
+    assert found.weights.sum() == pytest.approx(1 - sinks[layer, head, query], abs=1e-5)
+
+
 def test_models_without_a_head_measure_the_hidden_state():
     model = attnviz.wrap(tiny.hf("BertModel"))
     cap = attnviz.capture(model, input_ids=tiny.ids(6))
@@ -170,7 +185,7 @@ def test_gradients_and_adversaries_of_every_stack_are_those_of_real_runs(name, s
     cap = attnviz.capture(model, input_ids=[5, 6, 7, 8], decoder_input_ids=[2, 9, 10])
     head, row = cap.head(1, 0, stack), 2
     weights, token = head.weights[row], int(cap.logits[-1].argmax())
-    slope = of_weights(model, cap, 1, 0, row, token, stack=stack)
+    slope = weight_gradient(model, cap, 1, 0, row, token, stack=stack)
     order = np.argsort(weights)
     step = np.zeros(len(weights))
     step[order[-1]], step[order[0]] = -1e-3, 1e-3
@@ -201,6 +216,21 @@ def test_a_query_beyond_the_decoder_is_measured_by_the_decoders_last_state():
     cap = attnviz.capture(model, input_ids=[5, 6, 7, 8], decoder_input_ids=[2, 9])
     found = agreement(model, cap, 0, 0, 3, stack="encoder", erase=False)
     assert found.unit.startswith("1 - cosine") and found.table["key_hiding"].notna().all()
+
+
+@pytest.mark.parametrize("keys", [5, 12])
+def test_chance_is_what_95_in_100_random_orders_stay_under(keys):
+    """Of five keys every order is gone through, of twelve many."""
+    found = Agreement(pd.DataFrame({"position": range(keys)}), unit="").chance
+    order = np.arange(keys)
+    if keys == 5:
+        others = [np.array(other) for other in itertools.permutations(range(keys))]
+    else:
+        rng = np.random.default_rng(1)
+        others = [rng.permutation(keys) for _ in range(4000)]
+    sizes = np.abs([spearman(order, other) for other in others])
+    assert (sizes <= found + 1e-9).mean() >= 0.94 and (sizes < found - 1e-9).mean() <= 0.96
+    assert Agreement(pd.DataFrame({"position": range(2)}), unit="").chance == 1
 
 
 def test_changes_that_are_rounding_have_one_rank_and_no_correlation():

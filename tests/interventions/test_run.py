@@ -21,7 +21,6 @@ from attnviz.interventions import (
     ZeroValue,
     effects,
     engine,
-    kinds,
     shortcut,
 )
 from tests import tiny
@@ -199,11 +198,11 @@ def test_running_only_what_can_change_gives_what_a_full_run_gives(pair, what, mo
     monkeypatch.setattr(engine, "_can_skip", lambda model, baseline: False)
     full = attnviz.run(loaded, interventions=WHATIFS[what], baseline=baseline)
     assert (full.from_layer, full.from_position) == (0, 0)
-    expected = engine.answer(full.capture)
-    np.testing.assert_allclose(engine.answer(short.capture), expected, atol=1e-4, rtol=1e-4)
+    expected = engine.model_output(full.capture)
+    np.testing.assert_allclose(engine.model_output(short.capture), expected, atol=1e-4, rtol=1e-4)
     for found in many:
         np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
-    assert np.abs(expected - engine.answer(baseline)).max() > 1e-6
+    assert np.abs(expected - engine.model_output(baseline)).max() > 1e-6
     for block in full.capture.blocks:
         for h in range(block.heads):
             shown = short.capture.head(block.layer, h)
@@ -225,7 +224,7 @@ def test_the_baseline_and_the_model_are_untouched_by_any_what_if(pair):
     for whatif in WHATIFS.values():
         attnviz.run(loaded, interventions=whatif, baseline=baseline)
     again = attnviz.capture(loaded, input_ids=tiny.ids(10))
-    assert np.array_equal(engine.answer(again), engine.answer(baseline))
+    assert np.array_equal(engine.model_output(again), engine.model_output(baseline))
     assert [id(module) for module in loaded.hf.modules()] == modules
     assert all(torch.equal(value, state[name]) for name, value in loaded.hf.state_dict().items())
 
@@ -259,12 +258,14 @@ def test_places_that_are_not_there_are_refused_before_anything_runs():
 
 def test_changes_of_the_output_distribution_by_hand():
     """Total variation of (.5, .5) and (.9, .1) is .4."""
-    from attnviz.interventions.run import kl, total_variation
+    from attnviz.heads.distances import logit_kl, logit_variation
 
     before, after = np.log([[0.5, 0.5]]), np.log([[0.9, 0.1]])
-    assert total_variation(before, after) == pytest.approx(0.4)
-    assert kl(before, after) == pytest.approx(0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1))
-    assert kl(before, before) == 0
+    assert logit_variation(before, after) == pytest.approx(0.4)
+    assert logit_kl(before, after) == pytest.approx(
+        0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
+    )
+    assert logit_kl(before, before) == 0
 
 
 ALL_AT_ONCE = {
@@ -281,19 +282,19 @@ ALL_AT_ONCE = {
 def test_many_at_once_give_what_each_gives_alone(pair, what):
     loaded, baseline = pair
     outputs = effects(loaded, baseline, [[one] for one in ALL_AT_ONCE[what]])
-    size = max(1.0, float(np.abs(engine.answer(baseline)).max()))
+    size = max(1.0, float(np.abs(engine.model_output(baseline)).max()))
     for one, found in zip(ALL_AT_ONCE[what], outputs, strict=True):
-        _, expected, _ = engine.alone(loaded, baseline, [one], 0)
+        _, expected, _ = engine.run_one(loaded, baseline, [one], 0)
         np.testing.assert_allclose(found / size, expected / size, atol=1e-5)
-        assert np.abs(expected - engine.answer(baseline)).max() > 1e-6
+        assert np.abs(expected - engine.model_output(baseline)).max() > 1e-6
 
 
 @pytest.fixture
 def passes(monkeypatch):
     """How often a model is run, alone or with many texts."""
     counted = []
-    run = engine.run_model
-    monkeypatch.setattr(engine, "run_model", lambda *a, **o: counted.append(1) or run(*a, **o))
+    run = engine.run_forward
+    monkeypatch.setattr(engine, "run_forward", lambda *a, **o: counted.append(1) or run(*a, **o))
     return counted
 
 
@@ -312,7 +313,7 @@ def test_means_deals_and_values_share_a_pass(name, passes):
     values = effects(loaded, baseline, [[ZeroValue(1, 0, stack, key=key)] for key in range(10)])
     assert len(passes) == 1
     for key, found in enumerate(values):
-        _, expected, _ = engine.alone(loaded, baseline, [ZeroValue(1, 0, stack, key=key)], 0)
+        _, expected, _ = engine.run_one(loaded, baseline, [ZeroValue(1, 0, stack, key=key)], 0)
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
@@ -320,8 +321,8 @@ def test_a_mean_of_the_baseline_is_not_waited_for():
     loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
     baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
     for how in ("zero", "mean", "resample"):
-        whatif = engine.settled(baseline, [Ablate(1, 0, how=how, queries=(9,))])
-        assert engine.extent(loaded, baseline, whatif) == (9, 1), how
+        whatif = engine.freeze_baseline_outputs(baseline, [Ablate(1, 0, how=how, queries=(9,))])
+        assert engine.find_start(loaded, baseline, whatif) == (9, 1), how
 
 
 def test_a_mean_after_another_change_is_taken_of_what_that_left():
@@ -358,9 +359,9 @@ def test_what_is_run_again_begins_where_the_outputs_of_the_layers_are_known():
     for first in (9, 4, 7):
         gone = Ablate(1, None, queries=tuple(range(first, 10)))
         (found,) = effects(loaded, baseline, [[gone]])
-        _, expected, _ = engine.alone(loaded, baseline, [gone], 0)
+        _, expected, _ = engine.run_one(loaded, baseline, [gone], 0)
         np.testing.assert_allclose(found, expected, atol=1e-4)
-        assert np.abs(expected - engine.answer(baseline)).max() > 1e-3
+        assert np.abs(expected - engine.model_output(baseline)).max() > 1e-3
     assert shortcut._outputs[baseline][0] == 4
 
 
@@ -368,7 +369,7 @@ def test_layers_whose_outputs_would_be_too_much_are_run(monkeypatch):
     loaded = attnviz.wrap(tiny.hf("LlamaForCausalLM", num_key_value_heads=2))
     baseline = attnviz.capture(loaded, input_ids=tiny.ids(10))
     whatif = [Temper(2, 1, temperature=3.0)]
-    assert engine.extent(loaded, baseline, whatif) == (0, 2)
+    assert engine.find_start(loaded, baseline, whatif) == (0, 2)
     expected = attnviz.run(loaded, interventions=whatif, baseline=baseline).logits
     monkeypatch.setattr(shortcut, "_MOST_OUTPUTS", 0)
     run = attnviz.run(loaded, interventions=whatif, baseline=baseline)
@@ -381,8 +382,8 @@ def test_rows_of_a_long_text_are_dealt_and_evened_some_at_a_time(monkeypatch):
     head = attnviz.capture(loaded, input_ids=tiny.ids(10)).head(1, 0)
     changes = [Permute(1, 0), Permute(1, 0, query=7), Flatten(1, 0), Ablate(1, 0, how="mean")]
     whole = [change.apply(head) for change in changes]
-    monkeypatch.setattr(kinds, "_CELLS", 3 * 10)
-    monkeypatch.setattr(head_module, "_CELLS", 3 * 10)
+    monkeypatch.setattr(head_module, "CELLS", 3 * 10)
+    monkeypatch.setattr(head_module, "OUTPUT_CELLS", 3 * 10)
     for change, expected in zip(changes, whole, strict=True):
         found = change.apply(replace(head))
         np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)

@@ -72,7 +72,7 @@ def test_gradients_are_the_same(whole, spread):
     found = []
     for model in (whole, spread):
         capture = attnviz.capture(model, input_ids=IDS)
-        found.append(gradient.of_weights(model, capture, 1, 2, 9, int(IDS[-1])))
+        found.append(gradient.weight_gradient(model, capture, 1, 2, 9, int(IDS[-1])))
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     assert np.abs(found[1]).max() > 0
 

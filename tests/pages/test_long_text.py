@@ -8,6 +8,7 @@ import pytest
 import attnviz
 from attnviz.detectors import profile
 from attnviz.heads import comparison
+from attnviz.heads import head as head_module
 from attnviz.interventions import HideKeys, Temper
 from attnviz.models.catalog import CATALOG
 from dashboard.explore import long_text
@@ -186,7 +187,7 @@ def test_a_change_of_a_whole_long_text_says_what_it_takes_and_waits(low, planted
 
 
 def test_rows_of_a_long_text_are_compared_and_kept(low, planted, monkeypatch):
-    monkeypatch.setattr(comparison, "CELLS", 41 * 7)  # seven rows at a time
+    monkeypatch.setattr(head_module, "CELLS", 41 * 7)  # seven rows at a time
     app = low("compare", b_layer="0", b_head="2")
     a, b = planted[1].head(1, 0), planted[1].head(0, 2)
     monkeypatch.undo()

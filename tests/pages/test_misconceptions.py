@@ -5,7 +5,7 @@ import pytest
 
 import attnviz
 from attnviz import faithfulness
-from attnviz.detectors.control_texts import at_random, shuffled
+from attnviz.detectors.control_texts import draw_tokens, shuffle_tokens
 from attnviz.interventions import Flatten, HideKeys, SetWeights, effects
 from dashboard.misconceptions import ENTRIES, different_behaviour, panels
 from tests import tiny
@@ -245,8 +245,8 @@ def test_rollout_stands_beside_even_rollout(page, planted):
 def test_shuffled_and_random_tokens_keep_what_is_special(planted):
     model, capture = planted
     ids = capture.forward["input_ids"][0].tolist()
-    mixed = shuffled(model, capture, 1)
-    drawn = at_random(model, capture, 1)
+    mixed = shuffle_tokens(model, capture, 1)
+    drawn = draw_tokens(model, capture, 1)
     assert sorted(mixed) == sorted(ids) and mixed != ids
     assert mixed[0] == drawn[0] == ids[0] and 0 not in drawn[1:]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.faithfulness.agreement import change as change_of
+from attnviz.faithfulness.agreement import output_change as change_of
 from attnviz.interventions import (
     Ablate,
     AddToScore,

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from attnviz.capture.row_chunks import Piece
-from attnviz.survey.best_examples import Examples, Largest
+from attnviz.capture.row_chunks import RowChunk
+from attnviz.survey.best_examples import Examples, TopCells
 from attnviz.survey.corpus import Text
 from attnviz.tokens import Token
 
@@ -25,11 +25,11 @@ def found(largest):
 
 
 def rows(weights, allowed):
-    return Piece(np.float32([weights]), None, np.array([allowed], bool))
+    return RowChunk(np.float32([weights]), None, np.array([allowed], bool))
 
 
 def test_the_cell_that_adds_most_is_weight_times_length():
-    largest = Largest()
+    largest = TopCells()
     piece = rows([[0.5, 0.5, 0], [0.1, 0.7, 0.2]], [[1, 1, 0], [1, 1, 1]])
     largest.look(heads([3, 2, 9]), np.array([1, 2]), piece)
     (best,) = found(largest)[0, 0]
@@ -38,7 +38,7 @@ def test_the_cell_that_adds_most_is_weight_times_length():
 
 
 def test_a_row_that_has_no_choice_is_no_example():
-    largest = Largest()
+    largest = TopCells()
     piece = rows([[1, 0, 0], [0.4, 0.6, 0]], [[1, 0, 0], [1, 1, 0]])
     largest.look(heads([5, 1, 0]), np.array([0, 1]), piece)
     (best,) = found(largest)[0, 0]
@@ -47,7 +47,7 @@ def test_a_row_that_has_no_choice_is_no_example():
 
 
 def test_later_rows_of_a_text_count_where_they_add_more():
-    largest = Largest()
+    largest = TopCells()
     for row, weight in ((1, 0.3), (2, 0.8)):
         piece = rows([[1 - weight, weight, 0]], [[1, 1, row == 2]])
         largest.look(heads([0, 1, 0]), np.array([row]), piece)
@@ -56,6 +56,6 @@ def test_later_rows_of_a_text_count_where_they_add_more():
 
 
 def test_a_head_that_adds_nothing_has_no_example():
-    largest = Largest()
+    largest = TopCells()
     largest.look(heads([0, 0, 0]), np.array([1]), rows([[0.5, 0.5, 0]], [[1, 1, 0]]))
     assert not found(largest)

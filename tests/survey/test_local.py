@@ -41,16 +41,16 @@ def test_texts_at_once_come_to_the_numbers_of_texts_one_by_one(
 ):
     threads(count)
     monkeypatch.setattr(parts, "SIZE", 3)
-    waiting = parts.parts_of(corpus([*TEXTS, "\ud800 half a pair"]))
-    found = list(local_engine.examined(planted, waiting, **OPTIONS))
+    waiting = parts.split_corpus(corpus([*TEXTS, "\ud800 half a pair"]))
+    found = list(local_engine.examine_parts(planted, waiting, **OPTIONS))
     assert [number for number, _, _ in found] == list(range(7))
     for _, texts, part in found:
         one_by_one = examination.examine(planted, texts, **OPTIONS)
         assert part.failures == one_by_one.failures
         assert (part.texts, part.tokens) == (one_by_one.texts, one_by_one.tokens)
         assert part.examples == one_by_one.examples
-        for name, array in part.tallies["decoder"].arrays().items():
-            np.testing.assert_array_equal(array, one_by_one.tallies["decoder"].arrays()[name])
+        for name, array in part.statistics["decoder"].arrays().items():
+            np.testing.assert_array_equal(array, one_by_one.statistics["decoder"].arrays()[name])
     assert sum(len(part.failures) for *_, part in found) == 1
 
 
@@ -70,27 +70,27 @@ def test_threads_that_share_a_model_of_any_kind_do_not_mix(bpe, threads, name):
     model = attnviz.wrap(tiny.hf(name, vocab_size=len(bpe)), bpe)
     texts = corpus([f"red fox {'ran home ' * (1 + number % 4)}again" for number in range(24)])
     threads(4)
-    (found,) = local_engine.examined(model, iter([(0, texts)]), **OPTIONS)
+    (found,) = local_engine.examine_parts(model, iter([(0, texts)]), **OPTIONS)
     threads(1)
     one_by_one = examination.examine(model, texts, **OPTIONS)
     assert not found[2].failures and found[2].texts == len(texts)
-    for stack, tally in one_by_one.tallies.items():
-        for kind, array in tally.arrays().items():
-            np.testing.assert_array_equal(array, found[2].tallies[stack].arrays()[kind], kind)
+    for stack, statistics in one_by_one.statistics.items():
+        for kind, array in statistics.arrays().items():
+            np.testing.assert_array_equal(array, found[2].statistics[stack].arrays()[kind], kind)
 
 
 def test_as_many_texts_at_once_as_torch_has_threads(planted, threads, monkeypatch):
     threads(3)
     meeting = threading.Barrier(3, timeout=60)  # breaks unless three are there at once
-    real = examination.find
+    real = examination.examine_text
 
     def find(*args, **options):
         meeting.wait()
         assert torch.get_num_threads() == 1
         return real(*args, **options)
 
-    monkeypatch.setattr(local_engine, "find", find)
-    (found,) = local_engine.examined(planted, iter([(0, corpus(TEXTS[:6]))]), **OPTIONS)
+    monkeypatch.setattr(local_engine, "examine_text", find)
+    (found,) = local_engine.examine_parts(planted, iter([(0, corpus(TEXTS[:6]))]), **OPTIONS)
     assert found[2].texts == 6
     assert torch.get_num_threads() == 3
 
@@ -101,13 +101,13 @@ def test_the_threads_go_to_few_texts_where_captures_are_large(planted, threads, 
 
     def find(*args, **options):
         seen.append(torch.get_num_threads())
-        return examination.find(*args, **options)
+        return examination.examine_text(*args, **options)
 
-    monkeypatch.setattr(local_engine, "find", find)
+    monkeypatch.setattr(local_engine, "examine_text", find)
     one = estimate(planted, OPTIONS["max_tokens"]).bytes
     for room, each in ((4 * one, 1), (3 * one - 1, 2), (2 * one - 1, 4), (1, 4)):
         monkeypatch.setattr(local_engine, "ROOM", room)
-        list(local_engine.examined(planted, iter([(0, corpus(TEXTS[:2]))]), **OPTIONS))
+        list(local_engine.examine_parts(planted, iter([(0, corpus(TEXTS[:2]))]), **OPTIONS))
         assert set(seen) == {each}, room
         seen.clear()
 
@@ -131,12 +131,12 @@ def test_a_survey_that_is_stopped_begins_no_other_text_and_gives_the_threads_bac
 
     def find(model, text, **options):
         begun.append(text.number)
-        return examination.find(model, text, **options)
+        return examination.examine_text(model, text, **options)
 
     def stop(progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local_engine, "find", find)
+    monkeypatch.setattr(local_engine, "examine_text", find)
     long = ["red fox ran home " * 8] * 16
     with pytest.raises(KeyboardInterrupt):
         survey(planted, long, tmp_path, progress=stop)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnviz.survey.head_statistics import _STEP, ACCURACY, LEAST, MEASURES, QUANTILES, Tally
+from attnviz.survey.head_statistics import _STEP, ACCURACY, LEAST, MEASURES, QUANTILES, Statistics
 
 TEXTS, LAYERS, HEADS = 200, 2, 3
 
@@ -29,10 +29,10 @@ def profiles():
 
 
 def tally_of(profiles):
-    tally = Tally.empty(LAYERS, HEADS)
+    statistics = Statistics.empty(LAYERS, HEADS)
     for profile in profiles:
-        tally.take(profile)
-    return tally
+        statistics.take(profile)
+    return statistics
 
 
 def stacked(profiles, kind, name):
@@ -67,9 +67,9 @@ def test_quantiles_are_within_their_accuracy_at_the_edges_of_bins_too():
     for value in LEAST * np.exp(_STEP * np.array([1, 1.0000001, 2, 500.9999999, 501])):
         one = text(np.random.default_rng(0))
         one.values["focus"][:] = value
-        tally = Tally.empty(LAYERS, HEADS)
-        tally.take(one)
-        found = tally.grids("focus")["q50"]
+        statistics = Statistics.empty(LAYERS, HEADS)
+        statistics.take(one)
+        found = statistics.grids("focus")["q50"]
         np.testing.assert_allclose(found, value, rtol=ACCURACY + 1e-9)
 
 
@@ -77,7 +77,7 @@ def test_order_and_partition_change_nothing(profiles):
     whole = tally_of(profiles)
     draw = np.random.default_rng(1)
     shuffled = [profiles[n] for n in draw.permutation(TEXTS)]
-    parts = Tally.empty(LAYERS, HEADS)
+    parts = Statistics.empty(LAYERS, HEADS)
     for start in range(0, TEXTS, 37):
         parts.add(tally_of(shuffled[start : start + 37]))
     for name in ("texts", "rows", "bins"):
@@ -90,9 +90,9 @@ def test_order_and_partition_change_nothing(profiles):
 def test_numbers_at_the_ends_and_heads_without_any():
     one = text(np.random.default_rng(0))
     one.values["focus"][:] = [[0.0, -1e-9, 1e-5], [1.0, 1e9, np.nan]]
-    tally = Tally.empty(LAYERS, HEADS)
-    tally.take(one)
-    found = tally.grids("focus")
+    statistics = Statistics.empty(LAYERS, HEADS)
+    statistics.take(one)
+    found = statistics.grids("focus")
     assert found["q50"][0].tolist() == [0, 0, 0]
     assert found["q50"][1, 0] == pytest.approx(1, rel=ACCURACY)
     assert found["q50"][1, 1] == pytest.approx(1e5, rel=ACCURACY)

@@ -129,7 +129,7 @@ def controls(
             "Change",
             "change",
             experiment,
-            CHANGES,
+            {name: change.title for name, change in CHANGES.items()},
             help="What is done to the attention before the model runs on.",
             width=230,
         )

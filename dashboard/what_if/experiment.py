@@ -4,15 +4,25 @@ from dataclasses import dataclass
 
 from dashboard.session.link_fields import decimal, one_of, whole_number, write_fields
 
+
+@dataclass(frozen=True)
+class Change:
+    """A kind of intervention that the page offers: its title, and the fields of an `Experiment`
+    that it goes by, beside where it acts."""
+
+    title: str
+    options: tuple[str, ...]
+
+
 CHANGES = {
-    "hide": "Hide a key",
-    "temper": "Divide scores by a temperature",
-    "add": "Add to a score",
-    "set": "Give a key another weight",
-    "permute": "Shuffle weights",
-    "flatten": "Make weights even",
-    "zero": "Take away a value",
-    "ablate": "Take away the head",
+    "hide": Change("Hide a key", ("rows", "key")),
+    "temper": Change("Divide scores by a temperature", ("temperature",)),
+    "add": Change("Add to a score", ("key", "amount")),
+    "set": Change("Give a key another weight", ("key", "weight")),
+    "permute": Change("Shuffle weights", ("rows", "deal")),
+    "flatten": Change("Make weights even", ("rows",)),
+    "zero": Change("Take away a value", ("key",)),
+    "ablate": Change("Take away the head", ("rows", "instead")),
 }
 SCOPES = {
     "head": "This head",
@@ -31,18 +41,6 @@ MAPS = {"weights": "Weights", "scores": "Scores"}
 COLDEST, HOTTEST = 0.05, 100.0
 MOST_ADDED = 1000.0
 DIGITS = 4  # after the point, of every number
-
-_USED = {
-    "hide": ("rows", "key"),
-    "temper": ("temperature",),
-    "add": ("key", "amount"),
-    "set": ("key", "weight"),
-    "permute": ("rows", "deal"),
-    "flatten": ("rows",),
-    "zero": ("key",),
-    "ablate": ("rows", "instead"),
-}
-"""What each change goes by, beside where it acts."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def write_experiment(experiment: Experiment) -> dict[str, str]:
     default = Experiment()
     if experiment == default:
         return {}
-    used = ("change", "on", *_USED[experiment.change])
+    used = ("change", "on", *CHANGES[experiment.change].options)
     shown = (*used, "contribution", "maps", "sweep")
     fields = {name: field for name, field in FIELDS.items() if name in shown}
     return write_fields(experiment, default, fields, always=used)

@@ -6,6 +6,7 @@ import pytest
 import attnviz
 from attnviz import faithfulness
 from attnviz.detectors.control_texts import draw_tokens, shuffle_tokens
+from attnviz.faithfulness.agreement import output_change
 from attnviz.interventions import Flatten, HideKeys, SetWeights, effects
 from dashboard.misconceptions import ENTRIES, different_behaviour, panels
 from tests import tiny
@@ -203,9 +204,8 @@ def test_a_real_choice_is_compared_with_even_weights(page, planted):
     choose, even = effects(
         model, capture, [[SetWeights(**at, weights=tuple(alone))], [Flatten(**at)]]
     )
-    change = faithfulness.agreement.__globals__["change"]
-    assert f"would move by {change(capture, choose, LAST):.2g}" in said(app)
-    assert f"move it by {change(capture, even, LAST):.2g}." in said(app)
+    assert f"would move by {output_change(capture, choose, LAST):.2g}" in said(app)
+    assert f"move it by {output_change(capture, even, LAST):.2g}." in said(app)
 
 
 def test_other_weights_are_the_librarys(page, planted, monkeypatch):

@@ -88,7 +88,7 @@ def _report(verdicts: dict[str, str], total: int) -> str:
 
 def _row(title: str, names: Sequence[str], verdicts: dict[str, str]) -> str:
     noticed = sum(verdicts[name] in NOTICED for name in names)
-    return f"| {title} | {len(names)} | {noticed} | {noticed / len(names):.0%} |"
+    return f"| {title} | {len(names)} | {noticed} | {noticed / len(names):.1%} |"
 
 
 def _change(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend
 from dashboard.session.selection import SettledSelection
 
@@ -25,7 +25,7 @@ def compare(
 
     heads, made = [], []
     for ask, side in zip(asks, (a, b), strict=True):
-        capture = backend.get_capture(ask, silent)
+        capture = backend.get_capture(ask, ignore_progress)
         heads.append(capture.head(side.layer, side.head, side.stack))
         made.append(of_capture(capture))
         del capture

@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnviz import charts
 from attnviz.heads.contributions import MEASURES
+from attnviz.progress import ignore_progress
 from dashboard.explore import long_text, words
 from dashboard.explore.row_table import draw_row_table
-from dashboard.server.turns import silent
 from dashboard.session import backend, notices, page_capture, state
 from dashboard.session.chart_picks import chart_key, on_pick
 from dashboard.session.selection import STAGES, WEIGHTS, SettledSelection
@@ -47,7 +47,7 @@ def draw_viewer() -> None:
 
 def _settle() -> SettledSelection:
     selection = state.current_selection()
-    capture = backend.get_capture(page_capture.make_ask(selection), silent)
+    capture = backend.get_capture(page_capture.make_ask(selection), ignore_progress)
     return state.settle(capture)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend
 from dashboard.session.selection import SettledSelection
 from dashboard.widgets.figure_views import place_of
@@ -15,7 +15,7 @@ def view_head(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "V
     """The head and the row that Explore shows."""
     from attnviz.export import head_view
 
-    capture = backend.get_capture(ask, silent)
+    capture = backend.get_capture(ask, ignore_progress)
     return head_view(capture, **place_of(selection), link=link, **_looks(selection))
 
 
@@ -34,7 +34,7 @@ def view_overview(ask: backend.Ask, selection: SettledSelection, near: int, *, l
     """The whole head of a long text from afar."""
     from attnviz.export import overview_view
 
-    capture = backend.get_capture(ask, silent)
+    capture = backend.get_capture(ask, ignore_progress)
     at = place_of(selection)
     found = backend.get_overview(ask, at["stack"], at["layer"], at["head"], lambda share: None)
     return overview_view(capture, **at, near=near, found=found, link=link)
@@ -44,4 +44,4 @@ def view_row(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "Vi
     """The row that is read, on all keys of a long text."""
     from attnviz.export import row_view
 
-    return row_view(backend.get_capture(ask, silent), **place_of(selection), link=link)
+    return row_view(backend.get_capture(ask, ignore_progress), **place_of(selection), link=link)

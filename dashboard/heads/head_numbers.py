@@ -13,8 +13,8 @@ from attnviz.detectors import HEAD_MEASURES
 from attnviz.errors import AttnvizError
 from attnviz.experiments.every_head import HeadGrids, measure_effect, read_profile, read_survey
 from attnviz.experiments.output_tokens import find_output_row, has_output
+from attnviz.progress import ignore_progress
 from dashboard.heads import long_heads, survey_source, words
-from dashboard.server.turns import silent
 from dashboard.session import all_heads, backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT
 from dashboard.session.selection import HEAD_CHOICES, ON_REPEATED, SettledSelection, read_span
@@ -184,7 +184,7 @@ class Measured:
     def _effect(self) -> Numbers | None:
         if not backend.has_experiment(self.ask, self._name):
             return None
-        grids: HeadGrids = backend.get_experiment(self.ask, self._name, _never, silent)
+        grids: HeadGrids = backend.get_experiment(self.ask, self._name, _never, ignore_progress)
         predicts = self.capture.logits is not None and len(self.capture.logits) > 0
         return Numbers(
             titles()["effect"],
@@ -225,7 +225,7 @@ class Measured:
             return (time.perf_counter() - started) * len(layers)
 
         name = ("effect cost", *self._name)
-        return backend.get_experiment(self.ask, name, timed, silent)
+        return backend.get_experiment(self.ask, name, timed, ignore_progress)
 
 
 def _never(model: "LoadedModel", capture: "Capture") -> Any:

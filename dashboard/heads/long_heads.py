@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import all_heads, backend, slow_results
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def _cost(ask: backend.Ask, stack: str, what: str) -> float:
     """Seconds for all rows of all layers, from a few that are timed."""
     timed = {"profile": _profile_seconds, "maps": _maps_seconds}[what]
     name = ("heads cost", what, stack)
-    return float(backend.get_experiment(ask, name, lambda model, cap: timed(cap, stack), silent))
+    return float(
+        backend.get_experiment(ask, name, lambda model, cap: timed(cap, stack), ignore_progress)
+    )
 
 
 def _profile_seconds(capture: "Capture", stack: str) -> float:

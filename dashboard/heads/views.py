@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from attnviz.detectors import HEAD_MEASURES
 from attnviz.experiments.every_head import measure_effect, read_profile, read_survey
 from attnviz.experiments.output_tokens import find_output_row
+from attnviz.progress import ignore_progress, ignore_step
 from dashboard.heads import head_charts
 from dashboard.heads.head_numbers import Numbers, plain
-from dashboard.server.turns import no_step, silent
 from dashboard.session import all_heads, backend
 from dashboard.session.script_body import write_call
 from dashboard.session.selection import SHIPPED_SURVEY, SettledSelection
@@ -34,19 +34,19 @@ def heads(
     on another text or by other runs, that measure alone."""
     from attnviz.export import heads_view
 
-    capture = backend.get_capture(ask, silent)
+    capture = backend.get_capture(ask, ignore_progress)
     stack, measure = selection.stack, selection.measure
 
     def chart() -> Any:
         drawn = backend.has_experiment(ask, all_heads.maps_name(stack))
         if numbers is not None and (selection.view == "measure" or not drawn):
             return head_charts.grid(selection, numbers, left)[0]
-        maps = all_heads.make_maps(ask, stack, no_step)
+        maps = all_heads.make_maps(ask, stack, ignore_step)
         return head_charts.maps(selection, numbers, left, order, maps)[0]
 
     if numbers is not None and (selection.survey or measure not in kept_with_all()):
         return _one_measure(capture, selection, numbers, finding, chart, link)
-    found = all_heads.measure_profile(ask, stack, no_step)
+    found = all_heads.measure_profile(ask, stack, ignore_step)
     return heads_view(
         capture, stack, measure=measure, found=found, chart=chart, finding=finding, link=link
     )

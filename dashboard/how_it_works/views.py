@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from attnviz.charts.describe_steps import describe_four_steps
 from attnviz.charts.four_steps import four_steps
 from attnviz.experiments.invented_head import follow_keys, invent_head
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend
 from dashboard.session.script_body import write_call
 from dashboard.session.selection import SettledSelection
@@ -27,7 +27,9 @@ def real_steps(
     link: str,
 ) -> "View":
     """The four steps of one row of a head, for the keys that are followed."""
-    head = backend.get_capture(ask, silent).head(selection.layer, selection.head, selection.stack)
+    head = backend.get_capture(ask, ignore_progress).head(
+        selection.layer, selection.head, selection.stack
+    )
     finding = " ".join(describe_four_steps(head, query=row, keys=keys))
     chart = four_steps(head, query=row, keys=keys, lit=lit)
     of = replace(selection, query=row)

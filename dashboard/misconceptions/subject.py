@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.experiments.changed_rows import measure_changes
 from attnviz.experiments.output_tokens import has_output
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend, page_capture, slow_results
 from dashboard.session.outcome import NOTHING_OUT
 from dashboard.session.script_body import write_call
@@ -112,7 +112,7 @@ class Subject:
 
     def run(self, name: str, make: "Callable[[LoadedModel, Capture], Any]", *options: Any) -> Any:
         """A measurement of a moment: made now or taken from the store."""
-        return backend.get_experiment(self.ask, self.name(name, *options), make, silent)
+        return backend.get_experiment(self.ask, self.name(name, *options), make, ignore_progress)
 
     def watch(self, key: str, make: slow_results.Make, *options: Any) -> Any:
         """A measurement of some seconds, with a bar while it lasts."""

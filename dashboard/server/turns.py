@@ -10,14 +10,6 @@ Tell = Callable[[str, float | None], None]
 POLL = 0.1  # seconds between two looks at work that another thread does
 
 
-def silent(words: str, fraction: float | None) -> None:
-    """A Tell for what nobody waits to hear."""
-
-
-def no_step(done: int, total: int) -> None:
-    """The same, for steps that are counted."""
-
-
 class Turns:
     """A line of readers. Whoever leaves the line, by an error that `tell` raises, is out of it."""
 

@@ -15,11 +15,12 @@ from attnviz.capture.cost import estimate
 from attnviz.errors import AttnvizError, ModelRefused, TooLarge
 from attnviz.heads.overview import overview as look
 from attnviz.models.source import find_source
+from attnviz.progress import ignore_progress
 from attnviz.tokens import shorten_text, tokenize
 from dashboard.server import heap, host, memory
 from dashboard.server.page_table import PAGES
 from dashboard.server.store import Store
-from dashboard.server.turns import Tell, silent
+from dashboard.server.turns import Tell
 from dashboard.session import waiting
 from dashboard.session.download_files import Files, let_go
 
@@ -324,7 +325,7 @@ def _keeps_pairs(model: "LoadedModel") -> bool:
 
 def count_left_out(ask: Ask) -> int:
     """How many tokens of the text the cut leaves out."""
-    model = store().model(ask.model, silent)
+    model = store().model(ask.model, ignore_progress)
     kept = len(_token_ids(model, ask, cut_text(model, ask)))
     return len(_token_ids(model, ask, ask.text)) - kept
 

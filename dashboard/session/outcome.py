@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.experiments.changed_rows import measure_changes
 from attnviz.experiments.output_tokens import compare_outputs, has_output
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend, slow_results
 from dashboard.session.selection import SettledSelection
 
@@ -62,7 +62,7 @@ def find_outcome(
         return make_outcome(ask, change, selection)
 
     def cost() -> float:
-        model = backend.store().model(ask.model, silent)
+        model = backend.store().model(ask.model, ignore_progress)
         return backend.estimate_cost(model, ask).seconds * positions / count
 
     return slow_results.show_result(
@@ -81,7 +81,7 @@ def make_outcome(ask: backend.Ask, change: "Intervention", selection: SettledSel
         ask,
         _name(change, selection),
         lambda model, cap: run_change(model, cap, change, selection),
-        silent,
+        ignore_progress,
     )
     return found
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from attnviz.progress import Step, ignore_step
-from dashboard.server.turns import silent
+from attnviz.progress import Step, ignore_progress, ignore_step
 from dashboard.session import backend, state
 
 if TYPE_CHECKING:
@@ -92,7 +91,9 @@ def draw_bar(words: str) -> Iterator[Step]:
 
 
 def _made(ask: backend.Ask, name: Hashable, make: Make, step: Step) -> Any:
-    return backend.get_experiment(ask, name, lambda model, cap: make(model, cap, step), silent)
+    return backend.get_experiment(
+        ask, name, lambda model, cap: make(model, cap, step), ignore_progress
+    )
 
 
 def describe_seconds(count: float) -> str:

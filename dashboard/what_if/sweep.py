@@ -10,7 +10,7 @@ from attnviz.charts import grid
 from attnviz.experiments.changed_rows import measure_changes
 from attnviz.experiments.every_head import sweep_heads
 from attnviz.experiments.output_tokens import find_output_row, has_output
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend, page_capture, slow_results, state
 from dashboard.session.outcome import NOTHING_OUT
 from dashboard.session.script_body import write_call
@@ -83,7 +83,7 @@ def _cost(ask: backend.Ask, stack: str, how: str, at: int) -> float:
         spent = time.perf_counter() - started
         return spent * _count_heads(capture, stack) / len(heads)
 
-    return backend.get_experiment(ask, ("sweep cost", how, stack, at), timed, silent)
+    return backend.get_experiment(ask, ("sweep cost", how, stack, at), timed, ignore_progress)
 
 
 def _draw(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import backend
 from dashboard.session.outcome import make_outcome
 from dashboard.session.selection import SettledSelection
@@ -19,7 +19,7 @@ def what_if(
     """The head as a what-if left it, with its numbers before."""
     from attnviz.export import head_view
 
-    before = backend.get_capture(ask, silent)
+    before = backend.get_capture(ask, ignore_progress)
     found = make_outcome(ask, change, selection)
     return head_view(
         found.after,

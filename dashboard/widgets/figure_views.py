@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnviz.detectors import HEAD_MEASURES
-from dashboard.server.turns import silent
+from attnviz.progress import ignore_progress
 from dashboard.session import all_heads, backend
 from dashboard.session.selection import SettledSelection
 
@@ -44,8 +44,11 @@ def view_figure(
     from attnviz.export.provenance import of_capture
     from attnviz.export.script import of_capture as script_of
 
-    more = [of_capture(backend.get_capture(a, silent)) | {"place": place_of(s)} for a, s in others]
-    capture = backend.get_capture(ask, silent)
+    more = [
+        of_capture(backend.get_capture(a, ignore_progress)) | {"place": place_of(s)}
+        for a, s in others
+    ]
+    capture = backend.get_capture(ask, ignore_progress)
     changes = [] if change is None else [as_data(change)]
     about: dict[str, Any] = {
         "place": {"kind": "table", "figure": name, **place_of(selection)},
@@ -71,7 +74,7 @@ def view_grid(ask: backend.Ask, selection: SettledSelection, *, link: str) -> "V
     from attnviz import charts
     from attnviz.export import heads_view
 
-    capture = backend.get_capture(ask, silent)
+    capture = backend.get_capture(ask, ignore_progress)
     stack, name = selection.stack, selection.grid
     found, about = all_heads.measure_shares(ask, stack), HEAD_MEASURES[name]
 
